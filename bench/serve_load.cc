@@ -133,13 +133,13 @@ int main(int argc, char** argv) {
                ? 0.0
                : latencies_ms[static_cast<std::size_t>(share * static_cast<double>(latencies_ms.size() - 1))];
   };
-  const std::size_t third = memory_kB.size() / 3;
   std::printf("clients %d, silent %d, %d s: %ld answers (%.0f/s), %ld errors, %ld events, %ld streams lost\n", clients,
               silent, seconds, answers.load(), static_cast<double>(answers.load()) / seconds, errors.load(),
               events.load(), streams_lost.load());
   std::printf("latency ms: p50 %.1f p99 %.1f max %.1f\n", at(0.5), at(0.99), at(1));
-  std::printf("server memory kB: after a third %ld, at the end %ld, most %ld\n",
-              memory_kB.empty() ? 0 : memory_kB[third], memory_kB.empty() ? 0 : memory_kB.back(),
-              memory_kB.empty() ? 0 : *std::max_element(memory_kB.begin(), memory_kB.end()));
+  std::printf("server memory kB, at each tenth:");
+  for (std::size_t i = 1; i <= 10 && !memory_kB.empty(); ++i)
+    std::printf(" %ld", memory_kB[i * (memory_kB.size() - 1) / 10]);
+  std::printf("\n");
   return errors > 0 || streams_lost > 0 ? 1 : 0;
 }

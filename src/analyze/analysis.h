@@ -41,8 +41,9 @@ struct CaptureSummary {
   std::vector<CapturePoint> points;
   std::uint64_t frames = 0, roce = 0, uet = 0, pauses = 0, tcp = 0, other = 0, unreadable = 0;
   std::uint64_t captured_B = 0, wire_B = 0;
-  std::uint64_t cut_frames = 0;  // snapped
-  std::int64_t first_ns = 0, last_ns = 0;
+  std::uint64_t cut_frames = 0;            // snapped
+  std::int64_t begin_ns = 0;               // of frame 1, looked at or not: times in reports count from it
+  std::int64_t first_ns = 0, last_ns = 0;  // of the frames that were looked at
   std::uint64_t icrc_good = 0, icrc_bad = 0;
   std::uint64_t streams = 0;           // that the checks looked into
   std::uint64_t streams_counted = 0;   // beyond those
@@ -60,9 +61,11 @@ struct Conversation {
   std::uint32_t path_mtu_B = 0;                          // 0: no message of several packets
   std::uint64_t packets = 0, payload_B = 0, wire_B = 0;  // of requests and responses that carry data
   std::uint64_t messages = 0;                            // completed
+  bool sizes_known = false;                              // of at least one message
   std::uint64_t message_B_least = 0, message_B_most = 0;
-  std::uint64_t goodput_B = 0;  // payload of messages, each byte once
-  double goodput_bps = 0;       // over the time from the first to the last packet
+  std::uint64_t goodput_B = 0;           // payload of messages, each byte once, both ways together
+  std::uint64_t to_a_B = 0, to_b_B = 0;  // of that, by the way it went; READ responses go to the requester
+  double goodput_bps = 0;                // over the time from the first to the last packet
   std::uint64_t retransmitted = 0, cnps = 0, ce_marked = 0, naks = 0;
   std::int64_t ack_latency_p50_ns = -1, ack_latency_p99_ns = -1;          // packet with AckReq to its ACK; -1: none
   std::int64_t message_latency_p50_ns = -1, message_latency_p99_ns = -1;  // first packet to the last ACK or response

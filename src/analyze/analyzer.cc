@@ -18,7 +18,8 @@ PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterfac
 void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
   CaptureSummary& capture = analysis_.capture;
   CapturePoint& at = capture.points[point];
-  frame_.number = ++capture.frames + skipped_;
+  frame_.number = number_next(packet.time_ns);
+  ++capture.frames;
   frame_.time_ns = packet.time_ns;
   frame_.point = point;
   frame_.direction = !packet.outbound ? Direction::kUnknown : *packet.outbound ? Direction::kOut : Direction::kIn;
@@ -74,7 +75,7 @@ void Analyzer::see_roce() {
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) ||
-      frame_.has(kOtherOpcode) || frame_.has(kIpLength)) {
+      (frame_.has(kOtherOpcode) && !frame_.is_request()) || frame_.has(kIpLength)) {
     congestion_.see_dropped(frame_);  // by a NIC
     if (frame_.has(kOtherOpcode)) streams_.see_unread(frame_);
     if (counters_.is_used()) counters_.see(frame_, addresses_);
@@ -103,7 +104,7 @@ void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& e
 }
 
 void Analyzer::summarise() {
-  transport_.end();
+  transport_.end(streams_);
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
@@ -146,7 +147,7 @@ Analysis Analyzer::finish() {
   cm_.finish(addresses_, streams_, transport_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);
   contract_.finish(addresses_, streams_, analysis_.findings);
-  counters_.finish(analysis_.capture, analysis_.findings, analysis_.counters_without_frames);
+  counters_.finish(analysis_.capture, streams_, analysis_.findings, analysis_.counters_without_frames);
   congestion_.finish(analysis_, streams_, addresses_);
   analysis_.findings.sort();
   return std::move(analysis_);

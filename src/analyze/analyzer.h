@@ -51,8 +51,8 @@ class Analyzer {
   void see(PointId point, const pcap::CapturedPacket& packet);
   // The points are of several files, each with a clock of its own.
   void compare_clocks() { compares_clocks_ = true; }
-  // A frame that the options leave out: it keeps its number.
-  void skip() { ++skipped_; }
+  // A frame that the options leave out: it keeps its number, and times count from the first frame of all.
+  void skip(std::int64_t time_ns) { number_next(time_ns); }
   void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
   // A record of the file is not one: nothing behind it was read.
   void damaged_file(const std::string& file, const pcap::CaptureError& error);
@@ -62,10 +62,15 @@ class Analyzer {
 
  private:
   void see_roce();
+  std::uint64_t number_next(std::int64_t time_ns) {
+    if (numbered_ == 0) analysis_.capture.begin_ns = time_ns;
+    return ++numbered_;
+  }
   void summarise();
   void summarise_counted();
 
   AnalyzeOptions options_;
+  Analysis analysis_;
   Addresses addresses_;
   Streams streams_;
   CaptureCheck capture_check_;
@@ -77,11 +82,10 @@ class Analyzer {
   ContractCheck contract_;
   CountersCheck counters_;
   UetCheck uet_;
-  RcTransport transport_{options_.messages};
+  RcTransport transport_{options_.messages, &analysis_.capture.points};
   Congestion congestion_{analysis_.capture.points};
   Frame frame_;
-  std::uint64_t skipped_ = 0;
-  Analysis analysis_;
+  std::uint64_t numbered_ = 0;  // frames until now, those left out too
 };
 
 // Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what

@@ -45,8 +45,10 @@ void CaptureCheck::see_sequence(const Frame& frame) {
   if (session.frames > 0 && step > 1 && step < 0x80000000u) {
     session.missing += step - 1;
     if (session.first.size() < 3)
-      session.first.push_back({frame.number, frame.time_ns, frame.point,
-                               fmt::format("{} sequence numbers are missing before it", step - 1)});
+      session.first.push_back(
+          {frame.number, frame.time_ns, frame.point,
+           fmt::format("{} missing before it",
+                       step == 2 ? "1 sequence number is" : fmt::format("{} sequence numbers are", step - 1))});
   }
   // One that comes late was not missing.
   if (session.frames > 0 && step >= 0x80000000u && session.missing > 0) --session.missing;
@@ -120,7 +122,9 @@ void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams,
                     "several receive queues stamped by software, or files merged with clocks that differ",
                     point.backwards,
                     point.first,
-                    {{"capture", "reordercap IN OUT; hardware stamps (tcpdump -j adapter_unsynced)"}}});
+                    {{"capture",
+                      "hardware stamps (tcpdump -j adapter_unsynced); keep the order of the file: sorting it by stamps "
+                      "(reordercap, mergecap) reorders packets"}}});
     if (point.dropped > 0)
       findings.add(
           {"capture.lost",

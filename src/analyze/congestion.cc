@@ -77,8 +77,9 @@ Table rate_table(const Reading& reading, Rates& rates) {
     const BinSeries& series = *rates.series(id);
     const std::string flow = place_of(reading, id);
     for (std::size_t i = 0; i < BinClock::kBins; ++i) {
-      const std::int64_t from_ns = rates.clock().start_ns() - reading.capture.first_ns + number(i) * width_ns;
-      if (from_ns > reading.span_ns()) break;
+      const std::int64_t start_ns = rates.clock().start_ns() + number(i) * width_ns;
+      if (start_ns > reading.capture.last_ns) break;
+      const std::int64_t from_ns = start_ns - reading.capture.begin_ns;
       table.rows.push_back({flow, from_ns, from_ns + width_ns, number(series.values[i]),
                             static_cast<double>(series.values[i]) * 8 / static_cast<double>(width_ns)});
     }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
+#include "analyze/nearest.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::analyze {
@@ -46,14 +46,15 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
     const std::string text = addresses.text(static_cast<AddressId>(port_by_address_.size()));
     const auto found =
         std::find_if(ports_.begin(), ports_.end(), [&](const PortCounters& port) { return port.address == text; });
+    addresses_.resize(ports_.size(), kNone);
+    if (found != ports_.end())
+      addresses_[static_cast<std::size_t>(found - ports_.begin())] = static_cast<AddressId>(port_by_address_.size());
     port_by_address_.push_back(found == ports_.end() ? -1 : static_cast<std::int32_t>(found - ports_.begin()));
   }
   seen_.resize(ports_.size());
   const bool is_seq_nak = frame.has_aeth && wire::nak_code(frame.syndrome) == wire::NakCode::kPsnSequenceError;
   if (const std::int32_t port = port_by_address_[frame.src]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    if (seen.mac == 0) seen.first_sent_ns = frame.time_ns;
-    ++seen.frames;
     seen.sent_out += frame.direction == Direction::kOut ? 1 : 0;
     seen.sent_in += frame.direction == Direction::kIn ? 1 : 0;
     seen.mac = frame.src_mac;
@@ -62,7 +63,6 @@ void CountersCheck::see(const Frame& frame, const Addresses& addresses) {
   }
   if (const std::int32_t port = port_by_address_[frame.dst]; port >= 0) {
     Seen& seen = seen_[static_cast<std::size_t>(port)][frame.point];
-    ++seen.frames;
     if (frame.icrc == IcrcState::kBad) {
       ++seen.counts[kBadIcrc];
       return;
@@ -144,7 +144,8 @@ void CountersCheck::compare(const PortCounters& port, PointId point, const Seen&
                 {{"capture", fmt::format("capture at the port of {} itself", port.address)}}});
 }
 
-void CountersCheck::finish(const CaptureSummary& capture, Findings& findings, std::vector<std::string>& absent) const {
+void CountersCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings,
+                           std::vector<std::string>& absent) const {
   std::uint64_t compared = 0;
   for (std::size_t p = 0; p < ports_.size(); ++p) {
     const PortCounters& port = ports_[p];
@@ -152,14 +153,8 @@ void CountersCheck::finish(const CaptureSummary& capture, Findings& findings, st
       absent.push_back(port.address);
       continue;
     }
-    auto rank_of_point = [&capture](const auto& at) {
-      const double share = static_cast<double>(at.second.frames) /
-                           static_cast<double>(std::max<std::uint64_t>(1, capture.points[at.first].roce));
-      // A second copy of each packet has a point of its own, which is later.
-      return std::tuple(place_of_point(at.second) == Place::kPort, std::min(share, 1.0), -at.second.first_sent_ns);
-    };
-    auto nearer = [&](const auto& one, const auto& other) { return rank_of_point(one) < rank_of_point(other); };
-    const auto& [point, best] = *std::max_element(seen_[p].begin(), seen_[p].end(), nearer);
+    const auto nearest = seen_[p].find(nearest_point(streams, addresses_[p]));
+    const auto& [point, best] = nearest != seen_[p].end() ? *nearest : *seen_[p].begin();
     compare(port, point, best, capture, findings, compared);
   }
   findings.judge(

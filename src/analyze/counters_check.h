@@ -1,8 +1,8 @@
 // Check 20: do the counters of a NIC say what the capture shows? Counters of one port as ethtool -S, rdma statistic or
 // the files of hw_counters print them, the difference of two readings where the first is given. They are compared at
-// the capture point that is the port itself (what the address sends leaves there, and nothing of it comes in), or else
-// where most of its frames were seen. At another point a difference is a note: what is marked or lost between the two
-// is in one of them alone. Pause frames never leave their cable, so pauses are compared only at the port's own cable.
+// the capture point that is nearest to the address (nearest.h). Where that is not the port itself (what the address
+// sends leaves there, and nothing of it comes in) a difference is a note: what is marked or lost between the two is in
+// one of them alone. Pause frames never leave their cable: pauses are compared only at the port's own cable.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "analyze/analysis.h"
 #include "analyze/finding.h"
 #include "analyze/port_counters.h"
+#include "analyze/streams.h"
 
 namespace weft::analyze {
 
@@ -25,7 +26,8 @@ class CountersCheck {
   bool is_used() const { return !ports_.empty(); }
   void see(const Frame& frame, const Addresses& addresses);
   // Addresses that no frame is from or to go to `absent`.
-  void finish(const CaptureSummary& capture, Findings& findings, std::vector<std::string>& absent) const;
+  void finish(const CaptureSummary& capture, const Streams& streams, Findings& findings,
+              std::vector<std::string>& absent) const;
 
  private:
   enum Counted : std::uint8_t {
@@ -42,8 +44,7 @@ class CountersCheck {
   };
   struct Seen {
     std::array<std::uint64_t, kCounted> counts{};
-    std::uint64_t sent_out = 0, sent_in = 0, frames = 0;
-    std::int64_t first_sent_ns = 0;
+    std::uint64_t sent_out = 0, sent_in = 0;
     std::uint64_t mac = 0;
   };
   void see_pause(const Frame& frame);
@@ -58,6 +59,7 @@ class CountersCheck {
 
   std::vector<PortCounters> ports_;
   std::vector<std::int32_t> port_by_address_;  // index into ports_, -1: none; as far as addresses were seen
+  std::vector<AddressId> addresses_;           // of ports, kNone where not seen
   std::vector<std::map<PointId, Seen>> seen_;  // by port
   std::map<std::pair<PointId, std::uint64_t>, std::array<std::uint64_t, 8>> pauses_;  // by class; of each sender's MAC
 };

@@ -10,9 +10,11 @@ using wire::Bytes;
 
 constexpr std::size_t kIcrcField_B = 4;
 
-// RC FLUSH and ATOMIC WRITE (IBTA annex A19), reliable datagrams, and what manufacturers may use (0xc0 on).
+// FLUSH and ATOMIC WRITE of RC and XRC (IBTA annex A19), reliable datagrams, and what manufacturers may use (0xc0 on).
 bool is_defined_elsewhere(std::uint8_t opcode) {
-  return opcode == 0x1c || opcode == 0x1d || (opcode & wire::kTransportMask) == 0x40 || opcode >= 0xc0;
+  const bool is_xrc = wire::is_xrc(opcode);
+  const std::uint8_t operation = is_xrc ? opcode & ~wire::kTransportMask : opcode;
+  return operation == 0x1c || operation == 0x1d || (opcode & wire::kTransportMask) == 0x40 || opcode >= 0xc0;
 }
 
 }  // namespace

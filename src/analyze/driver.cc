@@ -50,7 +50,7 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
       if (!window.has_limits || window.holds(packet.time_ns)) {
         analyzer.see(packet.interface, packet);
       } else {
-        analyzer.skip();
+        analyzer.skip(packet.time_ns);
       }
       if (++frames % kProgressEvery == 0 && options.progress) options.progress(capture.consumed_B(), all_B);
     } while (capture.next(packet));

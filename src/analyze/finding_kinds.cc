@@ -76,6 +76,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"rate-reaction.slow-recovery", kWarning, "the rate recovers slowly after CNPs"},
     {"traffic-class.ce-share", kWarning, "most packets are CE-marked"},
     // Loss and its recovery.
+    {"psn.outage", kError, "a link was down: nothing passed for a time"},
+    {"psn.mtu", kError, "large packets are lost: an MTU on the way is too small"},
     {"timeout.retries-exhausted", kError, "retries used up: the queue pair ends in an error"},
     {"psn.lost", kError, "packets lost"},
     {"psn.gap", kError, "PSNs that were never sent"},

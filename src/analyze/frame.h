@@ -106,6 +106,11 @@ struct Frame {
   bool has(FrameProblem problem) const { return (problems & problem) != 0; }
   // Of RC and XRC alike.
   wire::Opcode operation() const { return wire::without_transport(static_cast<std::uint8_t>(opcode)); }
+  // RC and XRC FLUSH and ATOMIC WRITE (IBTA annex A19): requests of one PSN whose headers are not looked into. Their
+  // answer is a READ response of no bytes.
+  bool is_flush() const { return is_reliable() && static_cast<std::uint8_t>(operation()) == 0x1c; }
+  bool is_atomic_write() const { return is_reliable() && static_cast<std::uint8_t>(operation()) == 0x1d; }
+  bool is_request() const { return wire::is_request(opcode) || is_flush() || is_atomic_write(); }
   bool is_cnp() const { return kind == FrameKind::kRoce && opcode == wire::Opcode::kCnp; }
   bool is_reliable() const {
     return kind == FrameKind::kRoce &&

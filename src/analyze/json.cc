@@ -60,9 +60,11 @@ Json conversation_json(const Conversation& each) {
   j["payload_B"] = each.payload_B;
   j["wire_B"] = each.wire_B;
   j["messages"] = each.messages;
-  j["message_B_least"] = each.message_B_least;
-  j["message_B_most"] = each.message_B_most;
+  j["message_B_least"] = each.sizes_known ? Json(each.message_B_least) : Json();
+  j["message_B_most"] = each.sizes_known ? Json(each.message_B_most) : Json();
   j["goodput_B"] = each.goodput_B;
+  j["to_a_B"] = each.to_a_B;
+  j["to_b_B"] = each.to_b_B;
   j["goodput_bps"] = each.goodput_bps;
   j["retransmitted"] = each.retransmitted;
   j["cnps"] = each.cnps;
@@ -116,6 +118,7 @@ std::string analysis_json(const Analysis& analysis) {
                   {"captured_B", capture.captured_B},
                   {"wire_B", capture.wire_B},
                   {"cut_frames", capture.cut_frames},
+                  {"begin_ns", capture.begin_ns},
                   {"first_ns", capture.first_ns},
                   {"last_ns", capture.last_ns},
                   {"icrc_good", capture.icrc_good},

@@ -29,7 +29,7 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
   flow.last_answer_ns = frame.time_ns;
   flow.last_answer_psn = frame.psn;
   flow.last_answer_frame = frame.number;
-  if (psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked) return;  // of what was sent before the capture began
+  if (psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked) return see_earlier(frame, flow);
   if (wire::has_payload(frame.opcode)) {
     ++flow.response_packets;
     flow.response_payload_B += frame.payload_B;
@@ -51,6 +51,21 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
       return see_nak(frame, flow);
     default:
       return;
+  }
+}
+
+// Of what was sent before the capture began, or was lost before this point: a NAK explains what is sent again.
+void RcTransport::see_earlier(const Frame& frame, RcFlow& flow) {
+  if (!frame.has_aeth || wire::has_payload(frame.opcode)) return;
+  if (frame.syndrome == kNakType << 5) {
+    flow.nak_open = true;
+    flow.nak_psn = frame.psn;
+    flow.nak_ns = frame.time_ns;
+  } else if (frame.syndrome >> 5 == kRnrType) {
+    flow.rnr_open = true;
+    flow.rnr_psn = frame.psn;
+    flow.rnr_ns = frame.time_ns;
+    flow.rnr_timer_ns = kRnrTimer_10us[frame.syndrome & 31] * std::int64_t{10'000};
   }
 }
 
@@ -108,8 +123,7 @@ void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
   if (flow.skipped != 0) {
     const auto further = (frame.msn - flow.skipped_msn) & kPsnMask;
     if (further > 0 && further <= flow.skipped && frame.msn > flow.skipped_msn) {  // the same connection
-      note(Trouble::kNotCaptured, frame, flow, flow.skipped);
-      if (flow.trouble) flow.trouble->missed_packets += flow.skipped;
+      see_not_captured(frame, flow.skipped, flow);
     }
     flow.skipped = 0;
   }
@@ -156,12 +170,18 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
   while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
     const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;
     const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
-    note(Trouble::kNotCaptured, frame, flow, packets);
-    flow.trouble->missed_packets += packets;
+    see_not_captured(frame, packets, flow);
     holes.front().first = end;
     if (holes.front().first == holes.front().end) holes.erase(holes.begin());
     flow.clean = flow.msn_known = false;
   }
+}
+
+void RcTransport::see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow) {
+  note(Trouble::kNotCaptured, frame, flow, packets);
+  if (flow.trouble) flow.trouble->missed_packets += packets;
+  if (frame.point >= incomplete_.size()) incomplete_.resize(frame.point + 1);
+  incomplete_[frame.point] = true;
 }
 
 void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow) {
@@ -172,6 +192,7 @@ void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_l
   }
   if (!awaited.ends_message) return;
   ++flow.messages_completed;
+  if (awaited.verb == Verb::kCompareSwap || awaited.verb == Verb::kFetchAdd) flow.read_B += kAtomic_B;
   if (awaited.start_ns < 0) return;
   add_latency(flow.message_latency, frame.time_ns - awaited.start_ns);
   if (keep_messages_ && messages_.size() < kMostRows)

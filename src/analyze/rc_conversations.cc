@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analyze/nearest.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -30,28 +32,12 @@ bool is_partial(const RcFlow& flow, const RcFlow& responder) {
          (trouble_count(flow, Trouble::kNotCaptured) > 0 && trouble_count(responder, Trouble::kNotCaptured) == 0);
 }
 
-// Does what the requester sends pass `one` before `other`? A capture may begin anywhere: the first packet of a late
-// point can be one that passed the early point before, and then the early point is ahead at both ends.
-bool passes_first(const RcFlow& one, const RcFlow& other) {
-  const std::int32_t first = psn_ahead(one.first_psn, other.first_psn), next = psn_ahead(one.next, other.next);
-  if (first == 0) return one.first_ns < other.first_ns;
-  if (next == 0) return one.last_ns < other.last_ns;
-  if ((first > 0) == (next > 0)) return first > 0;
-  return one.first_ns < other.first_ns;
-}
-
-// From the requester to the responder.
-void sort_by_path(std::vector<const RcFlow*>& flows) {
-  const bool by_latency =
-      std::all_of(flows.begin(), flows.end(), [](const RcFlow* flow) { return flow->least_rtt_ns >= 0; });
-  // By hand: where packets were lost, the order of three points may contradict itself.
+// From the requester to the responder. By hand: where packets were lost, the order of three points may contradict
+// itself.
+void sort_by_path(const Streams& streams, std::vector<const RcFlow*>& flows) {
   for (std::size_t i = 1; i < flows.size(); ++i)
-    for (std::size_t at = i; at > 0; --at) {
-      const RcFlow &one = *flows[at - 1], &other = *flows[at];
-      const bool differ = by_latency && one.least_rtt_ns != other.least_rtt_ns;
-      if (differ ? one.least_rtt_ns > other.least_rtt_ns : !passes_first(other, one)) break;
+    for (std::size_t at = i; at > 0 && is_nearer(streams, flows[at]->stream, flows[at - 1]->stream); --at)
       std::swap(flows[at - 1], flows[at]);
-    }
 }
 
 // How many more packets, or PSNs answered, one point saw before the first of the other: they may have been on their
@@ -70,7 +56,7 @@ RcSide side_of(const RcContext& context, std::span<const StreamId> streams) {
     side.flows = std::move(flows);
     return side;
   }
-  sort_by_path(flows);
+  sort_by_path(context.streams, flows);
   const RcFlow* requester = flows.front();
   for (const RcFlow* flow : flows)
     if (sent_at(flow) > sent_at(requester) + ahead_of(flow->first_psn, requester->first_psn)) requester = flow;
@@ -102,12 +88,12 @@ const char* transport_name(std::uint8_t transport) {
   }
 }
 
-void add_verbs(std::uint8_t verbs, std::vector<std::string>& names) {
+void add_verbs(std::uint16_t verbs, std::vector<std::string>& names) {
   for (std::size_t verb = 0; verb < kVerbs; ++verb)
     if ((verbs >> verb & 1) != 0) names.emplace_back(name(static_cast<Verb>(verb)));
 }
 
-void add_side(const RcSide& side, Conversation& summary) {
+void add_side(const RcSide& side, bool is_forward, Conversation& summary) {
   if (side.empty()) return;
   const RcFlow& flow = side.at_requester();
   const RcFlow& far = side.at_responder();
@@ -118,11 +104,15 @@ void add_side(const RcSide& side, Conversation& summary) {
   const bool refused = flow.timeouts_in_a_row > 0;
   const std::uint64_t completed = answered || refused ? flow.messages_completed : flow.messages_sent;
   summary.messages += completed;
-  summary.goodput_B += flow.new_B - (answered || refused ? std::min(flow.unacked_B, flow.new_B) : 0) + flow.read_B;
+  const std::uint64_t sent_B = flow.new_B - (answered || refused ? std::min(flow.unacked_B, flow.new_B) : 0);
+  summary.goodput_B += sent_B + flow.read_B;
+  (is_forward ? summary.to_b_B : summary.to_a_B) += sent_B;
+  (is_forward ? summary.to_a_B : summary.to_b_B) += flow.read_B;
   if (flow.message_B_least <= flow.message_B_most) {
-    const bool is_first = summary.message_B_most == 0 && summary.message_B_least == 0;
-    summary.message_B_least = is_first ? flow.message_B_least : std::min(summary.message_B_least, flow.message_B_least);
+    summary.message_B_least =
+        summary.sizes_known ? std::min(summary.message_B_least, flow.message_B_least) : flow.message_B_least;
     summary.message_B_most = std::max(summary.message_B_most, flow.message_B_most);
+    summary.sizes_known = true;
   }
   summary.retransmitted += flow.retransmitted;
   summary.naks += far.naks;
@@ -172,11 +162,11 @@ Conversation summary_of(const RcContext& context, const RcConversation& conversa
   if (has_forward) summary.b_qp = stream.dst_qp;
   if (!backward.empty()) summary.a_qp = context.streams[backward.front()].dst_qp;
   summary.transport = transport_name(stream.transport);
-  std::uint8_t verbs = 0;
+  std::uint16_t verbs = 0;
   for (const RcSide* side : {&conversation.forward, &conversation.backward}) {
     if (side->empty()) continue;
     verbs |= side->at_requester().verbs;
-    add_side(*side, summary);
+    add_side(*side, side == &conversation.forward, summary);
   }
   add_verbs(verbs, summary.verbs);
   summary.first_ns = stream.first_ns;

@@ -1,6 +1,5 @@
 // One conversation of all that the capture points saw of a connection. A stream is known at each point by the same
-// addresses and queue pair; points are put in order from the requester to the responder by the time that answers take
-// there (a clock of its own is enough), or by who saw the first packet first.
+// addresses and queue pair; points are put in order from the requester to the responder by the rule of nearest.h.
 #pragma once
 
 #include <cstdint>

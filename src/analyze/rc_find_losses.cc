@@ -12,7 +12,9 @@ struct PathLoss {
   std::uint64_t packets = 0;
   std::string where;
   std::vector<Evidence> evidence = {};
-  bool unseen = false;  // known by NAKs alone
+  bool unseen = false;             // known by NAKs alone
+  const RcFlow* before = nullptr;  // the points on both sides, where there are two
+  const RcFlow* after = nullptr;
 };
 
 void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std::size_t most) {
@@ -23,12 +25,12 @@ void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std
 // The first gap, the NAK for it and the first packet that was sent again.
 std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   std::vector<Evidence> evidence =
-      evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {value} packets before it are missing");
+      evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing");
   append_evidence(evidence,
                   evidence_of(view.context, view.responder(), Trouble::kSequenceNak, "NAK, PSN {psn} expected"), 1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kAfterNak,
-                              "PSN {psn} and what follows sent again: {value} packets"),
+                              "PSN {psn} and what follows sent again: {packets}"),
                   1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kTimeout,
@@ -54,6 +56,13 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
+// What is lost is asked for or sent again. Where it was not, the packets are missing in the capture alone.
+bool is_only_missed(const SideView& view) {
+  const RcFlow& near = view.requester();
+  return near.transport != wire::kUcTransport && near.retransmitted == 0 &&
+         count_of(view.responder(), Trouble::kSequenceNak) == 0;
+}
+
 std::vector<PathLoss> lost_requests(const SideView& view) {
   std::vector<PathLoss> losses;
   const RcFlow& near = view.requester();
@@ -74,9 +83,9 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i + 1];
     const std::uint64_t lost = lost_between(before, after);
-    if (lost > 0)
+    if (lost > 0 && !is_only_missed(view))
       losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
-                        story_of(view, after)});
+                        story_of(view, after), false, &before, &after});
   }
   if (!view.in_order()) return losses;
   // A NAK without a gap at the last point: lost behind it.
@@ -95,10 +104,12 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
+    // A later ACK makes up for a lost one: only a point that misses nothing else can tell.
+    if (is_only_missed(view) && view.context.transport.is_incomplete(view.context.point_of(after))) continue;
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
-    if (before.first_psn != after.first_psn)
+    if (before.first_psn != after.first_psn || view.requester().retransmitted == 0)
       lost -= std::min(
           lost, static_cast<std::uint64_t>(std::max(psn_ahead(after.first_answer_psn, before.first_answer_psn), 0)));
     if (lost == 0) continue;
@@ -157,12 +168,12 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.response_packets <= after.response_packets) continue;
     lost = before.response_packets - after.response_packets;
-    where = fmt::format("between {} and {}: {} packets", view.context.point_name(before),
-                        view.context.point_name(after), lost);
+    where = fmt::format("between {} and {}: {}", view.context.point_name(before), view.context.point_name(after),
+                        counted(lost, "packet"));
   }
   if (gaps == 0 && lost == 0 && view.side.flows.size() > 1) return;  // told as answers that were lost
   std::vector<Evidence> evidence =
-      evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {value} before it are missing");
+      evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {packets} before it {are} missing");
   append_evidence(evidence, evidence_of(view.context, near, Trouble::kAskedAgain, "PSN {psn} is asked for again"), 3);
   const std::string what = gaps > 0 ? counted(gaps, "gap") + " in READ responses"
                                     : "answers to READs or atomics asked for again " + counted(asked, "time");
@@ -182,14 +193,13 @@ void find_never_sent(const SideView& view, SideFindings& out) {
       packets += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
   }
   if (packets == 0) return;
-  out.add(
-      view.place,
-      {"psn.gap",
-       fmt::format("{} skipped and never sent, though packets behind were", counted(packets, "PSN was", "PSNs were")),
-       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
-       packets,
-       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {value} packets before it are missing"),
-       {firmware_remedy("the requester")}});
+  out.add(view.place, {"psn.gap",
+                       fmt::format("{} skipped and never sent, though packets behind were",
+                                   counted(packets, "PSN was", "PSNs were")),
+                       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
+                       packets,
+                       evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
+                       {firmware_remedy("the requester")}});
 }
 
 }  // namespace
@@ -198,16 +208,30 @@ void find_losses(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
   if (near.transport == 0x60) return;
-  for (PathLoss& loss : lost_requests(view))
-    out.add(view.place, {"psn.lost",
-                         fmt::format("{}{} of {} requests lost{} {}{}", loss.unseen ? "at least " : "", loss.packets,
-                                     near.packets, loss.unseen ? " or overtaken" : "", loss.where, again_text(near)),
-                         loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
-  for (PathLoss& loss : lost_answers(view))
+  const bool is_asked_again = count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) > 0;
+  if (!view.has_exact_order() && !is_asked_again) return;  // nothing says that anything was lost
+  const bool is_too_large = find_size_limit(view, out);
+  bool has_outage = false;
+  for (PathLoss& loss : lost_requests(view)) {
+    if (is_too_large) break;
+    std::string lost = fmt::format("{}{} of {} requests lost{}", loss.unseen ? "at least " : "", loss.packets,
+                                   near.packets, loss.unseen ? " or overtaken" : "");
+    const std::vector<Outage> outages =
+        loss.before == nullptr ? std::vector<Outage>() : outages_between(view.context, *loss.before, *loss.after);
+    if (!outages.empty()) {
+      has_outage = true;
+      out.add(view.place, outage_finding(view, *loss.before, *loss.after, outages, lost + again_text(near)));
+      continue;
+    }
+    out.add(view.place, {"psn.lost", fmt::format("{} {}{}", lost, loss.where, again_text(near)), loss_cause(view),
+                         loss.packets, std::move(loss.evidence), loss_remedies()});
+  }
+  for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view))
     out.add(view.place, {"psn.lost",
                          fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
                                      again_text(near)),
                          loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+  if (!view.has_exact_order()) return;
   find_reads_lost(view, out);
   find_never_sent(view, out);
   // What is not looked into has PSNs, too.
@@ -258,10 +282,11 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (spurious > 0)
     out.add(view.place,
             {"psn.spurious",
-             fmt::format("{} packets were sent again without a NAK, a timeout or a loss", counted(spurious, "time")),
+             fmt::format("{} packets were sent again without a NAK, a timeout or a loss",
+                         spurious == 1 ? "once" : fmt::format("{} times", spurious)),
              "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
              spurious,
-             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {value} packets"),
+             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {packets}"),
              {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
               firmware_remedy("the requester")}});
 }

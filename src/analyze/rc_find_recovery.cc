@@ -43,7 +43,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
                                      count_of(near, Trouble::kAfterNak)),
                          "",
                          selective,
-                         evidence_of(view.context, near, Trouble::kSelective, "PSN {psn}: {value} packets"),
+                         evidence_of(view.context, near, Trouble::kSelective, "PSN {psn}: {packets}"),
                          {}});
   if (const std::uint32_t count = count_of(far, Trouble::kSlowNak); count > 0)
     out.add(view.place,

@@ -57,8 +57,8 @@ constexpr TransportRule kRules[] = {
      "ACKs have an MSN that is not the number of completed messages", "ACK of PSN {psn}: MSN {value} expected",
      kWrongResponder, "NIC", kUpdateResponder},
     {Trouble::kCreditsExceeded, false, true, "credits.exceeded", "message was sent beyond the credits of the responder",
-     "messages were sent beyond the credits of the responder", "PSN {psn}: {value} messages beyond the limit",
-     kWrongSender, "NIC", kUpdateRequester},
+     "messages were sent beyond the credits of the responder", "PSN {psn}: {messages} beyond the limit", kWrongSender,
+     "NIC", kUpdateRequester},
 };
 
 }  // namespace

@@ -12,22 +12,9 @@ namespace weft::analyze::detail {
 namespace {
 
 constexpr double kUnit_ns = 4096;
-constexpr std::uint32_t kMostRetries = 7;  // retry_cnt has three bits
-
-struct TimerInterval {
-  int exponent = 0;  // T
-  int factor = 0;    // 1, or 2 as ConnectX firmware waits; 0: none fits
-};
-
-TimerInterval interval_of(std::int64_t ns) {
-  for (const int factor : {1, 2}) {
-    const double exponent = std::log2(static_cast<double>(ns) / kUnit_ns / factor);
-    const double rounded = std::round(exponent);
-    if (rounded >= 1 && rounded <= 31 && std::abs(std::exp2(exponent - rounded) - 1) < 0.12)
-      return {static_cast<int>(rounded), factor};
-  }
-  return {};
-}
+constexpr std::uint32_t kSmallPath_B = 1024;  // path MTU of links with 1500 B
+constexpr std::uint32_t kMostRetries = 7;     // retry_cnt has three bits
+constexpr int kConnectxFloor = 16;            // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
 
 bool doubles(std::int64_t before, std::int64_t after) {
   const double ratio = static_cast<double>(after) / static_cast<double>(before);
@@ -35,20 +22,35 @@ bool doubles(std::int64_t before, std::int64_t after) {
 }
 
 struct TimerWaits {
-  std::int64_t total_ns = 0, longest_ns = 0;
+  std::int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
+  std::size_t count = 0;
   bool adaptive = false;  // intervals that double
   bool irregular = false;
+  int exponent = 0;  // n where every interval is 4.096 us x 2^n; 0: none fits them all
 };
+
+// The first wait for a packet may be shorter: the timer ticks on its own (measured on ConnectX-6: 0.5 to 1.16 of it).
+int exponent_of(const std::vector<Waited>& waits, std::int64_t longest_ns) {
+  const double rounded = std::round(std::log2(static_cast<double>(longest_ns) / kUnit_ns));
+  if (rounded < 1 || rounded > 32) return 0;
+  const double nominal_ns = kUnit_ns * std::exp2(rounded);
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const bool is_first = waits.size() > 1 && (i == 0 || waits[i].psn != waits[i - 1].psn);
+    const double share = static_cast<double>(waits[i].ns) / nominal_ns;
+    if (share < (is_first ? 0.5 : 0.88) || share > (is_first ? 1.16 : 1.12)) return 0;
+  }
+  return static_cast<int>(rounded);
+}
 
 TimerWaits waits_of(const RcFlow& flow) {
   TimerWaits result;
   const std::vector<Waited>& waits = flow.trouble->waits;
+  result.count = waits.size();
   int doublings = 0;
-  std::int64_t shortest_ns = 0;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     result.total_ns += waits[i].ns;
     result.longest_ns = std::max(result.longest_ns, waits[i].ns);
-    shortest_ns = i == 0 ? waits[i].ns : std::min(shortest_ns, waits[i].ns);
+    result.shortest_ns = i == 0 ? waits[i].ns : std::min(result.shortest_ns, waits[i].ns);
     if (i == 0 || waits[i].psn != waits[i - 1].psn) continue;
     if (doubles(waits[i - 1].ns, waits[i].ns)) ++doublings;
     // For one packet the requester never waits less than before.
@@ -56,20 +58,28 @@ TimerWaits waits_of(const RcFlow& flow) {
   }
   result.adaptive = doublings >= 2;
   // The standard lets a requester wait up to four times its timeout.
-  if (!result.adaptive && result.longest_ns > 5 * shortest_ns) result.irregular = true;
+  if (!result.adaptive && result.longest_ns > 5 * result.shortest_ns) result.irregular = true;
+  if (!result.adaptive) result.exponent = exponent_of(waits, result.longest_ns);
   return result;
 }
 
+// What was measured, and the setting where one explains all of it.
 std::string setting_text(const TimerWaits& waits) {
   if (waits.adaptive)
-    return "; intervals double, as ConnectX firmware does (adaptive retransmission: hw_counters/roce_adp_retrans)";
-  const TimerInterval interval = interval_of(waits.longest_ns);
-  if (interval.factor == 1)
-    return fmt::format("; that is 4.096 us x 2^{} (timeout {})", interval.exponent, interval.exponent);
-  if (interval.factor == 2)
-    return fmt::format("; that is 2 x 4.096 us x 2^{}, as ConnectX firmware waits for timeouts up to {}",
-                       interval.exponent, interval.exponent);
-  return "";
+    return fmt::format(
+        "; the intervals grow from {} to {} and double, as ConnectX firmware does (adaptive "
+        "retransmission: hw_counters/roce_adp_retrans)",
+        duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
+  const int n = waits.exponent;
+  if (n == 0)
+    return waits.count < 2 ? ""
+                           : fmt::format("; the waits, {} to {}, are not one timeout of 4.096 us x 2^T",
+                                         duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
+  std::string text = fmt::format("; that is 4.096 us x 2^{} (timeout {}", n, n);
+  if (n == kConnectxFloor + 1) text += fmt::format(", or any up to {} of ConnectX firmware", kConnectxFloor);
+  if (n > kConnectxFloor + 1) text += fmt::format(", or {} of ConnectX firmware, which waits twice as long", n - 1);
+  if (waits.count == 1) text += "; one wait alone may also be an adaptive retransmission";
+  return text + ")";
 }
 
 std::vector<Remedy> timeout_remedies() {
@@ -114,7 +124,7 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
 void find_timeouts(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   if (near.transport != 0 && near.transport != wire::kXrcTransport) return;
-  find_missing_acks(view, out);
+  if (view.has_exact_order()) find_missing_acks(view, out);
   const std::uint32_t timeouts = count_of(near, Trouble::kTimeout);
   if (timeouts == 0) return;
   const TimerWaits waits = waits_of(near);
@@ -126,13 +136,21 @@ void find_timeouts(const SideView& view, SideFindings& out) {
   if (gave_up) {
     const RcFlow& far = view.responder();
     const bool silent = far.answers == 0;
+    const std::uint32_t payload_B = view.context.streams[near.stream].payload_B_most;
+    std::string cause = silent ? "the responder is gone: its queue pair is in error or was destroyed, the host or the "
+                                 "path is down"
+                               : "the path broke or the responder stopped answering";
+    if (size_limit_of(view))
+      cause = "packets of this size do not come through (psn.mtu)";
+    else if (payload_B > kSmallPath_B)
+      cause += fmt::format("; or an MTU on the way is too small for {} B of payload (ping -M do -s {} PEER)", payload_B,
+                           payload_B + kBthAndIcrc_B);
     evidence.push_back({near.last_frame, near.last_ns, view.context.point_of(near), "the last attempt"});
     out.add(view.place,
             {"timeout.retries-exhausted",
              fmt::format("PSN {} was sent {} times without an answer, {} long{}", near.trouble->waits.back().psn,
                          near.timeouts_in_a_row + 1, duration_text(waits.total_ns), setting_text(waits)),
-             silent ? "the responder is gone: its queue pair is in error or was destroyed, the host or the path is down"
-                    : "the path broke or the responder stopped answering",
+             std::move(cause),
              near.timeouts_in_a_row,
              std::move(evidence),
              {{"host",

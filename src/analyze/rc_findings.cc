@@ -19,6 +19,9 @@ std::string with_numbers(std::string_view text, const Incident& incident) {
   };
   put("{psn}", std::to_string(incident.psn));
   put("{value}", std::to_string(incident.value));
+  put("{packets}", counted(static_cast<std::uint64_t>(incident.value), "packet"));
+  put("{messages}", counted(static_cast<std::uint64_t>(incident.value), "message"));
+  put("{are}", incident.value == 1 ? "is" : "are");
   put("{time}", duration_text(incident.value));
   return out;
 }
@@ -71,8 +74,9 @@ void SideFindings::flush(Findings& findings) {
       if (i + 1 == kMostOfKind && places.size() > kMostOfKind) {
         std::uint64_t total = 0;
         for (std::size_t j = i; j < places.size(); ++j) total += all_[places[j]].count;
-        finding.what += fmt::format("; {} more conversations have the same, {} times together", places.size() - i - 1,
-                                    total - finding.count);
+        finding.what += fmt::format("; {} the same, {} together",
+                                    counted(places.size() - i - 1, "more conversation has", "more conversations have"),
+                                    counted(total - finding.count, "time"));
       }
       findings.add(std::move(finding));
     }
@@ -139,6 +143,31 @@ void judge_transport(const Looked& looked, const RcTransport& transport, Finding
 
 }  // namespace
 
+namespace {
+
+void find_inexact_order(const RcContext& context, Findings& findings) {
+  const auto late = context.transport.late_packets();
+  for (PointId point = 0; point < late.size(); ++point) {
+    if (!context.transport.has_inexact_order(point)) continue;
+    const CapturePoint& at = context.capture.points[point];
+    std::vector<Evidence> evidence;
+    if (late[point].first.frame != 0) evidence.push_back(late[point].first);
+    findings.add(
+        {"capture.order",
+         at.name.empty() ? at.file : at.name,
+         fmt::format("{} behind later ones of the same queue pair, {} of them closer to their neighbours than "
+                     "the wire allows or behind their own ACK: what depends on the order is not judged here",
+                     detail::counted(late[point].late, "packet stands", "packets stand"), late[point].impossible),
+         "the frames were sorted by stamps that are not exact (several receive queues, software stamps, "
+         "reordercap or mergecap)",
+         late[point].late,
+         std::move(evidence),
+         {{"capture", "hardware stamps (tcpdump -j adapter_unsynced), and the file as it was written"}}});
+  }
+}
+
+}  // namespace
+
 void find_transport_troubles(const RcContext& context, std::span<const RcConversation> conversations,
                              Findings& findings) {
   Looked looked;
@@ -164,6 +193,7 @@ void find_transport_troubles(const RcContext& context, std::span<const RcConvers
     }
   }
   out.flush(findings);
+  find_inexact_order(context, findings);
   judge_transport(looked, context.transport, findings);
 }
 

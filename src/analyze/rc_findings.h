@@ -2,6 +2,7 @@
 // to it, what the responder did at the one nearest to the responder; what was lost on the way, between points.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,12 +50,18 @@ struct SideView {
   bool in_order() const {
     for (const RcFlow* flow : side.flows)
       if (flow->out_of_order || flow->selective) return false;
+    return has_exact_order();
+  }
+  // False where the frames of a point were sorted by stamps that are not exact.
+  bool has_exact_order() const {
+    for (const RcFlow* flow : side.flows)
+      if (context.transport.has_inexact_order(context.point_of(*flow))) return false;
     return true;
   }
 };
 
 std::uint32_t count_of(const RcFlow& flow, Trouble trouble);
-// The first frames of a kind of trouble; `text` with {psn} and {value} filled in.
+// The first frames of a kind of trouble; `text` with {psn} and {value} filled in; {packets} and {are} fit the number.
 std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, Trouble trouble, std::string_view text);
 // "1 packet", "2 packets"; with a verb, both forms.
 std::string counted(std::uint64_t count, std::string_view one, std::string_view several = {});
@@ -62,6 +69,30 @@ std::string counted(std::uint64_t count, std::string_view one, std::string_view 
 std::string duration_text(std::int64_t ns);
 // Who did it, as a command line needs it: the words that all remedies for a wrong NIC share.
 Remedy firmware_remedy(std::string_view who);
+
+// A time in which nothing came from one point to the next.
+struct Outage {
+  std::int64_t from_ns = 0, last_lost_ns = 0, to_ns = 0;  // last packet before, last that was lost, first one after
+  std::uint64_t frame = 0;                                // the first one after; 0: none came
+  bool both_ways = false;
+};
+std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after);
+SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcFlow& after,
+                           std::span<const Outage> outages, const std::string& lost);
+
+// Of a MIDDLE packet over IPv4: what its IP packet has beside the payload. An ICMP echo has the second alone.
+inline constexpr std::uint32_t kBthAndIcrc_B = 16, kUdpAndIp_B = 28;
+
+// Payloads between two points: the largest that was sent and the largest that came through.
+struct SizeLimit {
+  std::uint32_t lost_B = 0, passed_B = 0;
+  PointId before = 0, after = 0;
+  std::uint32_t attempts = 0;
+  bool is_response = false;
+};
+std::optional<SizeLimit> size_limit_of(const SideView& view);
+// psn.mtu; true where it explains what was lost.
+bool find_size_limit(const SideView& view, SideFindings& out);
 
 void find_losses(const SideView& view, SideFindings& out);    // psn.*
 void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing

@@ -17,6 +17,7 @@
 namespace weft::analyze {
 
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
+inline constexpr std::uint64_t kAtomic_B = 8;  // an atomic moves one word
 
 // How far `psn` is ahead of `from`: negative where it is behind (IBTA vol 1, 9.7.1: half of the circle each).
 constexpr std::int32_t psn_ahead(std::uint32_t psn, std::uint32_t from) {
@@ -26,8 +27,19 @@ constexpr std::uint32_t psn_plus(std::uint32_t psn, std::uint32_t packets) {
   return (psn + packets) & kPsnMask;
 }
 
-enum class Verb : std::uint8_t { kSend, kSendImm, kSendInv, kWrite, kWriteImm, kRead, kCompareSwap, kFetchAdd };
-inline constexpr std::size_t kVerbs = 8;
+enum class Verb : std::uint8_t {
+  kSend,
+  kSendImm,
+  kSendInv,
+  kWrite,
+  kWriteImm,
+  kRead,
+  kCompareSwap,
+  kFetchAdd,
+  kFlush,
+  kAtomicWrite
+};
+inline constexpr std::size_t kVerbs = 10;
 const char* name(Verb verb);
 Verb verb_of(wire::Opcode operation);  // of a request, without transport
 
@@ -107,6 +119,7 @@ struct OutstandingRead {
 struct Waited {
   std::uint32_t psn = 0;
   std::int64_t ns = 0;
+  std::uint32_t payload_B = 0;  // of the packet that was sent again
 };
 
 // Only flows in which something happened have one.
@@ -185,7 +198,7 @@ struct RcFlow {
   std::uint8_t transport = 0;
   bool started = false, next_known = true, has_acked = false, clean = true;  // clean: every message was counted
   InMessage in_message = InMessage::kUnknown;
-  std::uint8_t verbs = 0;  // bit by Verb
+  std::uint16_t verbs = 0;  // bit by Verb
   std::uint32_t path_mtu_B = 0;
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
 
@@ -196,6 +209,8 @@ struct RcFlow {
 
   std::int64_t first_ns = 0, last_ns = 0, timer_ns = 0;
   std::uint64_t first_frame = 0, last_frame = 0;
+  std::uint32_t last_wire_B = 0;
+  PointId point = 0;
   std::uint64_t packets = 0, payload_B = 0, wire_B = 0, ce_marked = 0;
   std::uint64_t new_B = 0, unacked_B = 0, read_B = 0;
   std::uint64_t retransmitted = 0;

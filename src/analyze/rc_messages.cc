@@ -54,6 +54,8 @@ void RcTransport::see_message(const Frame& frame, std::uint32_t span, RcFlow& fl
     if (frame.ack_req) await(frame, frame.psn, false, Verb::kSend, 0, flow);
     return;
   }
+  if (frame.is_flush() || frame.is_atomic_write()) [[unlikely]]
+    return see_extension(frame, flow);
   check_payload(frame, flow);
   const bool begins = wire::is_first(frame.opcode) || wire::is_only(frame.opcode);
   if (begins) {
@@ -83,6 +85,21 @@ void RcTransport::see_message(const Frame& frame, std::uint32_t span, RcFlow& fl
   end_message(frame, verb_of(operation), span, flow);
 }
 
+// FLUSH and ATOMIC WRITE: messages of one packet.
+void RcTransport::see_extension(const Frame& frame, RcFlow& flow) {
+  if (flow.in_message == InMessage::kSend || flow.in_message == InMessage::kWrite)
+    note(Trouble::kOpcodeOrder, frame, flow);
+  const Verb verb = frame.is_flush() ? Verb::kFlush : Verb::kAtomicWrite;
+  flow.in_message = InMessage::kNothing;
+  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
+  flow.message_psn = frame.psn;
+  flow.message_ns = frame.time_ns;
+  flow.message_start_seen = false;
+  ++flow.messages_started;
+  ++flow.messages_sent;
+  await(frame, frame.psn, true, verb, 0, flow);
+}
+
 void RcTransport::check_payload(const Frame& frame, RcFlow& flow) {
   if (!wire::has_payload(frame.opcode) || (frame.problems & kLengthProblems) != 0) return;
   if (wire::is_first(frame.opcode) || wire::is_middle(frame.opcode)) {
@@ -96,13 +113,13 @@ void RcTransport::check_payload(const Frame& frame, RcFlow& flow) {
 }
 
 void RcTransport::end_message(const Frame& frame, Verb verb, std::uint32_t span, RcFlow& flow) {
-  flow.verbs |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
   ++flow.messages_sent;
   const bool is_read = verb == Verb::kRead;
   const bool is_atomic = verb == Verb::kCompareSwap || verb == Verb::kFetchAdd;
   const bool is_write = verb == Verb::kWrite || verb == Verb::kWriteImm;
   if (is_read) ask_read(frame, span, flow);
-  std::uint64_t size_B = is_read ? flow.dma_len : is_atomic ? 8 : flow.message_B;
+  std::uint64_t size_B = is_read ? flow.dma_len : is_atomic ? kAtomic_B : flow.message_B;
   if (is_write && flow.message_start_seen && flow.dma_known && flow.dma_len != flow.message_B &&
       (frame.problems & kLengthProblems) == 0)
     note(Trouble::kLength, frame, flow, static_cast<std::int64_t>(flow.message_B) - flow.dma_len);

@@ -113,7 +113,8 @@ void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
     ++flow.timeouts_in_a_row;
     note(Trouble::kTimeout, frame, flow, pass.waited_ns);
     FlowTrouble* trouble = trouble_of(flow);
-    if (trouble != nullptr && trouble->waits.size() < kMostWaits) trouble->waits.push_back({frame.psn, pass.waited_ns});
+    if (trouble != nullptr && trouble->waits.size() < kMostWaits)
+      trouble->waits.push_back({frame.psn, pass.waited_ns, frame.payload_B});
   }
   flow.timer_ns = frame.time_ns;
   flow.passes_since_ack = true;
@@ -171,6 +172,7 @@ void RcTransport::count_unexplained(RcFlow& flow) {
   const std::uint32_t repeats = pass.packets - pass.fills;
   if (pass.fills > 0 && repeats == 0) {
     pass.cause = Cause::kReordered;
+    late_at(flow.point).late += pass.fills;
     flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
     for (std::uint32_t i = 0; i < pass.fills; ++i)
       note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);

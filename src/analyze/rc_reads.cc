@@ -1,4 +1,6 @@
 // READ responses: as many as the request asked for, in order, whole path MTUs but the last (IBTA vol 1, 9.7.5.1.3).
+#include <algorithm>
+
 #include "analyze/rc_transport.h"
 
 namespace weft::analyze {
@@ -74,6 +76,13 @@ void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
     ++at;
   }
   if (at == flow.reads.size() || psn_ahead(frame.psn, flow.reads[at].first) < 0) {
+    const bool is_extension = std::ranges::any_of(flow.awaited.all(), [&](const Awaited& awaited) {
+      return awaited.psn == frame.psn && (awaited.verb == Verb::kFlush || awaited.verb == Verb::kAtomicWrite);
+    });
+    if (is_extension) {
+      if (!implies_nak(frame.psn, frame, flow)) acknowledge(frame.psn, frame, flow);
+      return;
+    }
     // No READ has this PSN. What was answered already may be answered again.
     const bool began_before = psn_ahead(frame.psn, flow.first_psn) < 0;
     if (!began_before && !flow.reads_lost && psn_ahead(frame.psn, flow.acked) > 0 && flow.clean &&

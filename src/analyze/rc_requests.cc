@@ -1,4 +1,8 @@
 // Requests in the circle of PSNs: in order, skipped, or behind what was seen.
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "analyze/rc_transport.h"
 
 namespace weft::analyze {
@@ -24,7 +28,8 @@ std::uint32_t span_of(const Frame& frame, const RcFlow& flow) {
 }
 
 bool begins_message(const Frame& frame) {
-  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode) || is_read(frame);
+  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode) || is_read(frame) || frame.is_flush() ||
+         frame.is_atomic_write();
 }
 
 bool is_new_connection(const Frame& frame, const RcFlow& flow) {
@@ -51,6 +56,7 @@ void forget_connection(RcFlow& flow) {
 
 void RcTransport::start(const Frame& frame, RcFlow& flow) {
   flow.started = true;
+  flow.point = frame.point;
   flow.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
   flow.first_psn = flow.next = flow.cursor = frame.psn;
   flow.acked = psn_plus(frame.psn, kPsnMask);
@@ -82,6 +88,22 @@ void RcTransport::see_request(const Frame& frame, RcFlow& flow) {
   if (span == 0) flow.next_known = false;
   flow.last_ns = frame.time_ns;
   flow.last_frame = frame.number;
+  flow.last_wire_B = frame.wire_B;
+}
+
+// Two packets of one stream are at least as far apart as the smaller one is long on the wire.
+void RcTransport::check_spacing(const Frame& frame, const RcFlow& flow) {
+  if (points_ == nullptr || (*points_)[frame.point].speed_bps == 0) return;
+  const auto bits = 8.0 * std::min(frame.wire_B, flow.last_wire_B);
+  const double needed_ns = bits * 1e9 / static_cast<double>((*points_)[frame.point].speed_bps);
+  const std::int64_t spacing_ns = frame.time_ns - flow.last_ns;
+  if (static_cast<double>(spacing_ns) * 2 >= needed_ns) return;
+  LatePackets& late = late_at(frame.point);
+  if (late.impossible++ == 0)
+    late.first = {frame.number, frame.time_ns, frame.point,
+                  fmt::format("PSN {}, out of order and {} ns behind the packet before it, which takes {:.0f} ns on "
+                              "this wire",
+                              frame.psn, spacing_ns, needed_ns)};
 }
 
 // A PSN that nobody had seen here, next in order.
@@ -89,7 +111,9 @@ void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) 
   if (flow.unsent_psn != kNone) [[unlikely]] {
     // The ACK was for a packet that was sent only now. Stamps of a host's two directions may be swapped by a little.
     constexpr std::int64_t kSwapped_ns = 2000;
-    if (frame.time_ns - flow.unsent_ns > kSwapped_ns)
+    if (frame.time_ns - flow.unsent_ns <= kSwapped_ns)
+      ++late_at(frame.point).impossible;
+    else
       note(Trouble::kAckUnsent, flow.unsent_frame, flow.unsent_ns, flow.unsent_psn, flow, frame.psn);
     flow.unsent_psn = kNone;
   }
@@ -111,6 +135,7 @@ void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow)
     return see_new(frame, span, flow);
   }
   if (!flow.next_known && ahead >= 0) {  // a READ before whose length in packets was not known
+    if (flow.pass.open) end_pass(PassEnd::kReachedNext, flow);
     flow.next_known = true;
     flow.next = frame.psn;
     return see_new(frame, span, flow);
@@ -118,6 +143,7 @@ void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow)
   if (ahead < 0) return see_again(frame, span, flow);
   if (flow.pass.open) end_pass(flow.cursor == flow.next ? PassEnd::kReachedNext : PassEnd::kJumped, flow);
   if (ahead > 0) {
+    check_spacing(frame, flow);
     open_hole(frame, flow.next, frame.psn, flow);
     flow.unsent_psn = kNone;  // the packets that it acknowledges may be those that were not seen
     flow.in_message =
@@ -138,12 +164,15 @@ void RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow
     flow.pass.skipped = true;
   }
   ++flow.pass.packets;
+  if (rewinds) check_spacing(frame, flow);
   if (flow.nak_open && frame.psn == flow.nak_psn) flow.nak_seen_since = true;
   if (fill_hole(frame.psn, span == 0 ? 1 : span, flow)) {
     ++flow.pass.fills;
     flow.new_B += frame.payload_B;
     flow.unacked_B += frame.payload_B;
-    if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) {
+    if (frame.is_flush() || frame.is_atomic_write()) {
+      see_extension(frame, flow);
+    } else if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) {
       ++flow.messages_sent;
       await(frame, psn_plus(frame.psn, span == 0 ? 0 : span - 1), true, verb_of(frame.operation()), 0, flow);
     }
@@ -192,7 +221,7 @@ void RcTransport::see_datagram(const Frame& frame, RcFlow& flow) {
   flow.wire_B += frame.wire_B;
   if (frame.ce()) ++flow.ce_marked;
   const Verb verb = wire::has_imm(frame.opcode) ? Verb::kSendImm : Verb::kSend;
-  flow.verbs |= static_cast<std::uint8_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
   ++flow.messages_sent;
   ++flow.messages_completed;
   flow.message_B_least = std::min<std::uint64_t>(flow.message_B_least, frame.payload_B);

@@ -80,7 +80,7 @@ void add_transport_tables(const RcContext& context, std::span<const RcConversati
   const RcTransport& transport = context.transport;
   if (transport.messages().empty() && transport.retransmissions().empty()) return;
   const std::vector<std::string> names = names_of(context, conversations);
-  const std::int64_t begin_ns = context.capture.first_ns;
+  const std::int64_t begin_ns = context.capture.begin_ns;
   Table again{"retransmissions", {"flow", "time_ms", "frame", "psn", "packets", "cause", "waited_us"}};
   for (const RetransmissionRow& row : transport.retransmissions())
     if (!names[row.flow].empty())

@@ -8,8 +8,8 @@ constexpr std::size_t kIncidentsOfKind = 3;
 }  // namespace
 
 const char* name(Verb verb) {
-  static constexpr std::array kNames = {"SEND",      "SEND_IMM", "SEND_INV",     "WRITE",
-                                        "WRITE_IMM", "READ",     "COMPARE_SWAP", "FETCH_ADD"};
+  static constexpr std::array kNames = {"SEND", "SEND_IMM",     "SEND_INV",  "WRITE", "WRITE_IMM",
+                                        "READ", "COMPARE_SWAP", "FETCH_ADD", "FLUSH", "ATOMIC_WRITE"};
   return kNames[static_cast<std::size_t>(verb)];
 }
 
@@ -33,7 +33,7 @@ RcFlow* RcTransport::flow_for(StreamId stream) {
 }
 
 void RcTransport::see(const Frame& frame, StreamId stream, const Streams& streams) {
-  if (wire::is_request(frame.opcode)) {
+  if (frame.is_request()) {
     RcFlow* flow = flow_for(stream);
     if (flow == nullptr) return;
     if (frame.has_deth)
@@ -52,9 +52,11 @@ void RcTransport::see(const Frame& frame, StreamId stream, const Streams& stream
   }
 }
 
-void RcTransport::end() {
-  for (RcFlow& flow : flows_)
+void RcTransport::end(Streams& streams) {
+  for (RcFlow& flow : flows_) {
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
+    streams[flow.stream].answer_ns = flow.least_rtt_ns;
+  }
 }
 
 FlowTrouble* RcTransport::trouble_of(RcFlow& flow) {

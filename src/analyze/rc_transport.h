@@ -40,11 +40,12 @@ class RcTransport {
   static constexpr std::size_t kMostRows = 20'000;
 
   // Message rows are kept only where a table of them is asked for.
-  explicit RcTransport(bool keep_messages = false) : keep_messages_(keep_messages) {}
+  explicit RcTransport(bool keep_messages = false, const std::vector<CapturePoint>* points = nullptr)
+      : keep_messages_(keep_messages), points_(points) {}
 
   void see(const Frame& frame, StreamId stream, const Streams& streams);
-  // The capture has ended.
-  void end();
+  // The capture has ended. Tells the streams how long their answers took.
+  void end(Streams& streams);
 
   const std::deque<RcFlow>& flows() const { return flows_; }
   const RcFlow* flow_of(StreamId stream) const {
@@ -57,6 +58,20 @@ class RcTransport {
   // Of those, NAKs and RNR NAKs.
   std::uint32_t unpaired_naks() const { return unpaired_naks_; }
   std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
+  // Does a connection there acknowledge packets that were not captured?
+  bool is_incomplete(PointId point) const { return point < incomplete_.size() && incomplete_[point]; }
+  // Packets of one queue pair behind later ones, at a point, and those of them that no wire can have carried so: too
+  // close together for its speed, or after their own ACK. The stamps by which the file was sorted are not exact.
+  struct LatePackets {
+    std::uint64_t late = 0, impossible = 0;
+    Evidence first{};
+  };
+  std::span<const LatePackets> late_packets() const { return late_; }
+  bool has_inexact_order(PointId point) const {
+    constexpr std::uint64_t kMostPerProof = 50;
+    return point < late_.size() && late_[point].late > 0 &&
+           late_[point].impossible * kMostPerProof >= late_[point].late;
+  }
   std::uint64_t flows_left_out() const { return flows_left_out_; }
 
  private:
@@ -79,12 +94,14 @@ class RcTransport {
   void count_unexplained(RcFlow& flow);
   // rc_messages.cc: packets of a message, new ones only
   void see_message(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void see_extension(const Frame& frame, RcFlow& flow);
   void check_payload(const Frame& frame, RcFlow& flow);
   void end_message(const Frame& frame, Verb verb, std::uint32_t span, RcFlow& flow);
   void await(const Frame& frame, std::uint32_t last_psn, bool ends_message, Verb verb, std::uint64_t size_B,
              RcFlow& flow);
   // rc_answers.cc: ACKs and NAKs
   void see_answer(const Frame& frame, RcFlow& flow);
+  void see_earlier(const Frame& frame, RcFlow& flow);
   void see_ack(const Frame& frame, RcFlow& flow);
   void see_nak(const Frame& frame, RcFlow& flow);
   void see_rnr(const Frame& frame, RcFlow& flow);
@@ -106,7 +123,18 @@ class RcTransport {
             std::int64_t value = 0);
   void add_latency(std::unique_ptr<LatencyHistogram>& histogram, std::int64_t ns);
 
+  void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
+
+  LatePackets& late_at(PointId point) {
+    if (point >= late_.size()) late_.resize(point + 1);
+    return late_[point];
+  }
+  void check_spacing(const Frame& frame, const RcFlow& flow);
+
   bool keep_messages_;
+  const std::vector<CapturePoint>* points_;
+  std::vector<LatePackets> late_;         // by point
+  std::vector<bool> incomplete_;          // by point
   std::vector<std::uint32_t> by_stream_;  // place in flows_, kNone
   std::deque<RcFlow> flows_;
   std::vector<MessageRow> messages_;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <tuple>
 
+#include "analyze/nearest.h"
 #include "analyze/rate_reaction.h"
 
 namespace weft::analyze {
@@ -150,20 +150,18 @@ void RateReaction::describe(Findings& findings, const Reading& reading) const {
   findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
 }
 
-// Of the points that saw a stream, the one nearest to its sender: no router and no queue has had its data, and CNPs
-// come there last. Where it was seen first is no sign: a capture may begin with what is in a queue.
+// Of the points that saw a stream, the one nearest to its sender.
 void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes) {
-  auto distance = [&](const Reaction& reaction) {
-    const StreamMarks& marks = reading.marks[reaction.stream];
-    return std::tuple(-int{marks.ttl}, marks.ce, -reaction.last_cnp_ns, reading.streams[reaction.stream].first_ns);
-  };
-  std::stable_sort(reactions_.begin(), reactions_.end(),
-                   [&](const Reaction& one, const Reaction& other) { return distance(one) < distance(other); });
-  std::set<std::tuple<AddressId, AddressId, std::uint32_t>> seen;
-  std::erase_if(reactions_, [&](const Reaction& reaction) {
+  const auto key = [&](const Reaction& reaction) {
     const Stream& stream = reading.streams[reaction.stream];
-    return !seen.insert({stream.src, stream.dst, stream.dst_qp}).second;
-  });
+    return std::tuple(stream.src, stream.dst, stream.dst_qp);
+  };
+  std::map<std::tuple<AddressId, AddressId, std::uint32_t>, StreamId> nearest;
+  for (const Reaction& reaction : reactions_) {
+    const auto [at, is_new] = nearest.try_emplace(key(reaction), reaction.stream);
+    if (!is_new && is_nearer(reading.streams, reaction.stream, at->second)) at->second = reaction.stream;
+  }
+  std::erase_if(reactions_, [&](const Reaction& reaction) { return nearest.at(key(reaction)) != reaction.stream; });
   std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
     return reading.streams[one.stream].first_ns < reading.streams[other.stream].first_ns;
   });

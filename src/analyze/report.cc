@@ -36,9 +36,18 @@ std::string rate_text(double bps) {
   return fmt::format("{:.2f} Gb/s", bps / 1e9);
 }
 
-// Times in a capture count from its first frame.
+// With data both ways, each of them: from a to b, then from b to a.
+std::string goodput_text(const Conversation& each) {
+  if (each.goodput_bps <= 0) return "-";
+  if (each.to_a_B == 0 || each.to_b_B == 0) return rate_text(each.goodput_bps);
+  const double bps_per_B = each.goodput_bps / static_cast<double>(each.goodput_B);
+  return rate_text(static_cast<double>(each.to_b_B) * bps_per_B) + " + " +
+         rate_text(static_cast<double>(each.to_a_B) * bps_per_B);
+}
+
+// Times in a capture count from its first frame, also where only a part of it is looked at: as Wireshark shows them.
 std::string moment_text(const Analysis& analysis, std::int64_t time_ns) {
-  return duration_text(static_cast<double>(time_ns - analysis.capture.first_ns));
+  return duration_text(static_cast<double>(time_ns - analysis.capture.begin_ns));
 }
 
 void put_capture(const CaptureSummary& capture, std::string& out) {
@@ -68,15 +77,15 @@ void put_conversations(const Analysis& analysis, std::string& out) {
       {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "sent again", "CE", "CNP"}};
   for (const Conversation& each : analysis.conversations) {
     if (rows.size() > kMostConversationsShown) break;
-    std::string size = each.messages == 0 ? "-" : size_text(static_cast<double>(each.message_B_most));
-    if (each.messages > 0 && each.message_B_least != each.message_B_most)
+    const bool has_size = each.messages > 0 && each.sizes_known;
+    std::string size = has_size ? size_text(static_cast<double>(each.message_B_most)) : "-";
+    if (has_size && each.message_B_least != each.message_B_most)
       size = size_text(static_cast<double>(each.message_B_least)) + " to " + size;
     auto latency = [](std::int64_t ns) { return ns < 0 ? std::string("-") : duration_text(static_cast<double>(ns)); };
     rows.push_back({place_of(each), fmt::format("{} {}", each.transport, fmt::join(each.verbs, "+")),
                     fmt::to_string(each.messages), size, each.path_mtu_B == 0 ? "-" : fmt::to_string(each.path_mtu_B),
-                    each.goodput_bps > 0 ? rate_text(each.goodput_bps) : "-", latency(each.ack_latency_p50_ns),
-                    latency(each.ack_latency_p99_ns), fmt::to_string(each.retransmitted),
-                    fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
+                    goodput_text(each), latency(each.ack_latency_p50_ns), latency(each.ack_latency_p99_ns),
+                    fmt::to_string(each.retransmitted), fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
   }
   out += columns_text(rows, {0, 1}, "  ");
   if (analysis.conversations.size() > kMostConversationsShown)
@@ -111,8 +120,10 @@ void put_finding(const Analysis& analysis, std::size_t number, std::span<const F
 
 void put_findings(const Analysis& analysis, std::string& out) {
   const std::span<const Finding> all = analysis.findings.all();
-  std::array<std::size_t, 3> counts{};
-  for (const Finding& finding : all) ++counts[static_cast<std::size_t>(finding_kinds()[rank_of(finding.id)].severity)];
+  std::array<std::size_t, 3> counts{};  // of paragraphs, as they are numbered
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (i == 0 || !same_story(all[i - 1], all[i]))
+      ++counts[static_cast<std::size_t>(finding_kinds()[rank_of(all[i].id)].severity)];
   std::vector<std::string> parts;
   for (const Severity severity : {Severity::kError, Severity::kWarning, Severity::kNote}) {
     const std::size_t count = counts[static_cast<std::size_t>(severity)];
@@ -122,7 +133,7 @@ void put_findings(const Analysis& analysis, std::string& out) {
   std::size_t number = 0;
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     end = begin + 1;
-    while (end < all.size() && same_story(all[begin], all[end])) ++end;
+    while (end < all.size() && same_story(all[end - 1], all[end])) ++end;
     put_finding(analysis, ++number, all.subspan(begin, end - begin), out);
   }
 }

@@ -1,5 +1,6 @@
 #include "analyze/streams.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace weft::analyze {
@@ -53,7 +54,7 @@ void Streams::grow() {
 bool Streams::has_room_for(const Frame& frame) const {
   if (frame.src == kNone || frame.dst == kNone) return false;
   if (streams_.size() < most_) return true;
-  if (streams_.size() >= most_ * 2 || wire::is_request(frame.opcode)) return false;
+  if (streams_.size() >= most_ * 2 || frame.is_request()) return false;
   return newest_.contains(Pair{frame.point, frame.dst, frame.src});
 }
 
@@ -82,8 +83,11 @@ StreamId Streams::see(const Frame& frame) {
   }
   const StreamId id = slot - 1;
   Stream& stream = streams_[id];
+  if (frame.time_ns - stream.last_ns >= kSilence_ns && stream.frames > 0) [[unlikely]]
+    add_silence(id, {stream.last_ns, frame.time_ns, frame.number});
   ++stream.frames;
   stream.last_ns = frame.time_ns;
+  stream.ce_marked += frame.ce() ? 1 : 0;
   if (stream.payload_B == 0) stream.data_tos = frame.tos;
   stream.payload_B += frame.payload_B;
   stream.wire_B += frame.wire_B;
@@ -94,16 +98,29 @@ StreamId Streams::see(const Frame& frame) {
     return id;
   }
   stream.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
-  if (wire::is_request(frame.opcode)) {
-    if (stream.requests == 0) stream.first_request_psn = frame.psn;
+  if (frame.is_request()) {
+    if (stream.requests == 0) stream.first_request_psn = stream.newest_request_psn = frame.psn;
     count(stream.requests);
     stream.last_request_psn = frame.psn;
+    if (((frame.psn - stream.newest_request_psn) & 0xffffff) < 0x800000) stream.newest_request_psn = frame.psn;
   } else if (wire::is_response(frame.opcode)) {
     count(stream.responses);
     stream.last_response_psn = frame.psn;
     if (stream.reverse == kNone) find_reverse(id, frame);
   }
   return id;
+}
+
+void Streams::add_silence(StreamId id, const Silence& silence) {
+  constexpr std::size_t kMostSilent = 1 << 13;  // streams
+  if (silences_.size() == kMostSilent && !silences_.contains(id)) return;
+  std::vector<Silence>& all = silences_[id];
+  if (all.size() < kMostSilences) return all.push_back(silence);
+  const auto length_ns = [](const Silence& each) { return each.to_ns - each.from_ns; };
+  const auto shortest = std::min_element(all.begin(), all.end(), [&](const Silence& one, const Silence& other) {
+    return length_ns(one) < length_ns(other);
+  });
+  if (length_ns(silence) > length_ns(*shortest)) *shortest = silence;
 }
 
 StreamId Streams::only_between(PointId point, AddressId src, AddressId dst) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct Endpoint {
   std::uint32_t qp = 0;
 };
 
+// A time without a packet of a stream, and the packet that ended it.
+struct Silence {
+  std::int64_t from_ns = 0, to_ns = 0;
+  std::uint64_t frame = 0;
+};
+
 struct Stream {
   PointId point = 0;
   AddressId src = 0, dst = 0;
@@ -30,7 +37,9 @@ struct Stream {
   std::uint64_t first_frame = 0;
   std::uint64_t frames = 0, payload_B = 0, wire_B = 0;
   std::uint32_t requests = 0, responses = 0, cnps = 0;  // each counts up to 2^32 - 1
-  std::uint32_t first_request_psn = 0, last_request_psn = 0, last_response_psn = 0;
+  std::uint32_t first_request_psn = 0, last_request_psn = 0, newest_request_psn = 0, last_response_psn = 0;
+  std::uint32_t ce_marked = 0;
+  std::int64_t answer_ns = -1;       // shortest time from a request to its answer; set at the end, -1: not known
   std::uint32_t payload_B_most = 0;  // of one packet
   std::uint16_t src_port = 0;        // of the last packet
   std::uint8_t ttl = 0;              // of its path: of the first packet, or the newest since that path changed
@@ -43,6 +52,8 @@ struct Stream {
 class Streams {
  public:
   static constexpr std::size_t kMostStreams = 1 << 14;
+  static constexpr std::int64_t kSilence_ns = 20'000;
+  static constexpr std::size_t kMostSilences = 16;  // of a stream, the longest
 
   explicit Streams(std::size_t most = kMostStreams) : most_(most) {}
 
@@ -66,10 +77,16 @@ class Streams {
   StreamId only_between(PointId point, AddressId src, AddressId dst) const;
   // CM said that these two queue pairs are connected.
   void know(Endpoint one, Endpoint other);
+  // The longest of those above kSilence_ns, in no order.
+  std::span<const Silence> silences(StreamId id) const {
+    const auto found = silences_.find(id);
+    return found == silences_.end() ? std::span<const Silence>() : std::span<const Silence>(found->second);
+  }
   // kNone where there is no such stream.
   StreamId find(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
 
  private:
+  void add_silence(StreamId id, const Silence& silence);
   void find_reverse(StreamId id, const Frame& frame);
   std::size_t slot_of(PointId point, AddressId src, AddressId dst, std::uint32_t dst_qp) const;
   void pair_known(StreamId id);
@@ -91,6 +108,7 @@ class Streams {
   std::unordered_map<Pair, StreamId, PairHash> newest_;
   std::vector<StreamId> older_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_peer_;  // queue pair of the peer, by address and queue pair
+  std::unordered_map<StreamId, std::vector<Silence>> silences_;
   StreamCounts counted_;
 };
 

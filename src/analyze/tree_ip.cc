@@ -1,10 +1,9 @@
 // IP and what it carries other than RoCE: the part of packet_tree.h that Wireshark's packet-ip and packet-tcp show.
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
-#include "analyze/addresses.h"
 #include "analyze/tree_maker.h"
 #include "wire/erspan.h"
 #include "wire/flow.h"
@@ -66,10 +65,8 @@ bool checksum_is_right(wire::Bytes header) {
 
 std::string TreeMaker::ip_text(std::size_t at, std::size_t size_B) const {
   if (size_B == 4) return fmt::format("{}.{}.{}.{}", u8(at), u8(at + 1), u8(at + 2), u8(at + 3));
-  wire::IpAddress address;
-  std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(at), address.size(), address.begin());
-  Addresses one;
-  return one.text(one.id_of(address));
+  char text[INET6_ADDRSTRLEN] = {};
+  return ::inet_ntop(AF_INET6, bytes_.data() + at, text, sizeof text) == nullptr ? "" : text;
 }
 
 void TreeMaker::raw_ip(std::size_t at, std::size_t end) {
@@ -120,8 +117,8 @@ void TreeMaker::ipv6(std::size_t at, std::size_t end) {
   if (!has(at, kHeader_B, end)) return data(at, end);
   layer("Internet Protocol Version 6", at, kHeader_B);
   field("Version", "ipv6.version", fmt::format("{}", u8(at) >> 4), at, 1);
-  traffic_class("ipv6.tclass", u16(at) >> 4 & 0xff, at, 2);
-  field("Flow Label", "ipv6.flow", fmt::format("0x{:06x}", u32(at) & 0xfffff), at, 4);
+  traffic_class("ipv6.tclass", u16(at) >> 4 & 0xff, at, 4);
+  field("Flow Label", "ipv6.flow", fmt::format("0x{:06x}", u32(at) & 0xfffff), at + 1, 3);
   const std::size_t payload_B = u16(at + 4);
   const bool too_long = payload_B > end - at - kHeader_B;
   decimal("Payload Length", "ipv6.plen", at + 4, 2, too_long ? "more than the frame had" : "");

@@ -1,7 +1,9 @@
 // weft serve [DIR|LAB]: the page on 127.0.0.1 that shows runs, runs labs and compares (docs/page.md).
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spawn.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -127,6 +129,8 @@ std::string address_text(const std::string& listen, std::uint16_t port) {
 int run(const ServeArguments& arguments) {
   const auto served = find_served(arguments);
   const auto limits = task_limits(arguments);
+  // A heap for each of the clients' threads would keep what the largest answers have needed.
+  mallopt(M_ARENA_MAX, 2);
   if (!served || !limits) return kExitWrongInput;
   serve::ServerOptions options;
   options.port = arguments.port;
@@ -145,7 +149,7 @@ int run(const ServeArguments& arguments) {
   serve::add_world_routes(router);
   serve::AnswerCache answers;
   serve::add_run_data_routes(router, place, answers);
-  serve::add_lab_routes(router);
+  serve::add_lab_routes(router, arguments.allow_programs);
   serve::add_study_routes(router, place);
   serve::add_metrics_routes(router, place, answers, {WEFT_VERSION, &tasks, &hub});
   serve::add_static_routes(router);

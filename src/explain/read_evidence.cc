@@ -30,6 +30,12 @@ bool has_table(SqliteFile& file, const char* name) {
   return rows.next();
 }
 
+bool has_column(SqliteFile& file, const char* table, const char* column) {
+  SqliteRows rows(file, "SELECT 1 FROM pragma_table_info(?) WHERE name=?");
+  rows.bind(table, column);
+  return rows.next();
+}
+
 void read_run(SqliteFile& file, Evidence& evidence) {
   std::map<std::string, std::string> run;
   SqliteRows rows(file, "SELECT key, value FROM run");
@@ -82,10 +88,11 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
 
 // Ids are 1, 2, 3, …; others are not ours.
 void read_senders(SqliteFile& file, Evidence& evidence) {
-  SqliteRows column(file, "SELECT 1 FROM pragma_table_info('sender') WHERE name='again'");
-  const std::string again = column.next() ? "again" : "0";  // files of older versions have none
+  // Files of older versions lack some of the columns.
+  const std::string again = has_column(file, "sender", "again") ? "again" : "0";
+  const std::string workload = has_column(file, "sender", "workload") ? "workload" : "''";
   SqliteRows rows(file, ("SELECT id, port, peer, qpn, peer_qpn, replies, only_asks, first_ps, last_ps, packets, " +
-                         again + " FROM sender ORDER BY id")
+                         again + ", " + workload + " FROM sender ORDER BY id")
                             .c_str());
   std::map<std::int64_t, std::size_t> places;
   while (rows.next()) {
@@ -101,6 +108,7 @@ void read_senders(SqliteFile& file, Evidence& evidence) {
     sender.last_ps = rows.integer(8);
     sender.packets = number(rows, 9);
     sender.again = number(rows, 10);
+    sender.workload = rows.text(11);
     evidence.senders.push_back(std::move(sender));
   }
   SqliteRows held(file, "SELECT sender, cause, time_ps FROM sender_held ORDER BY rowid");
@@ -113,6 +121,36 @@ void read_senders(SqliteFile& file, Evidence& evidence) {
     const auto place = places.find(path.integer(0));
     if (place != places.end()) evidence.senders[place->second].path.push_back(path.text(1));
   }
+  if (!has_table(file, "sender_path_before")) return;
+  SqliteRows before(file, "SELECT sender, until_ps, port FROM sender_path_before ORDER BY sender, until_ps, hop");
+  while (before.next()) {
+    const auto place = places.find(before.integer(0));
+    if (place == places.end()) continue;
+    std::vector<lab::EarlierPath>& earlier = evidence.senders[place->second].earlier;
+    if (earlier.empty() || earlier.back().until_ps != before.integer(1)) earlier.push_back({before.integer(1), {}});
+    if (!before.text(2).empty()) earlier.back().path.push_back(before.text(2));
+  }
+}
+
+// What hosts, forwarders and switches say about causes; files of older versions have none of it.
+void read_circumstances(SqliteFile& file, Evidence& evidence) {
+  if (!has_table(file, "collective_use")) return;
+  SqliteRows cpus(file, "SELECT node, cpu, packets, busy_ps FROM forwarder_cpu ORDER BY rowid");
+  while (cpus.next())
+    evidence.forwarder_cpus.push_back({cpus.text(0), number32(cpus, 1), number(cpus, 2), cpus.integer(3)});
+  SqliteRows rings(file, "SELECT port, size, most, lost FROM rx_ring ORDER BY rowid");
+  while (rings.next())
+    evidence.rx_rings.push_back({rings.text(0), number32(rings, 1), number32(rings, 2), number(rings, 3)});
+  SqliteRows classes(file, "SELECT node, queue, dscp, priority, host_priority FROM lossy_class ORDER BY rowid");
+  while (classes.next())
+    evidence.lossy_classes.push_back({classes.text(0), static_cast<int>(classes.integer(1)), number32(classes, 2),
+                                      number32(classes, 3), number32(classes, 4)});
+  SqliteRows use(file,
+                 "SELECT workload, connections, staged, sockets, blocks_ps, host_memory_ps, working_ps, proxy_ps, why "
+                 "FROM collective_use ORDER BY rowid");
+  while (use.next())
+    evidence.collectives.push_back({use.text(0), number(use, 1), number(use, 2), number(use, 3), use.integer(4),
+                                    use.integer(5), use.integer(6), use.integer(7), use.text(8)});
 }
 
 void read_events(SqliteFile& file, Evidence& evidence) {
@@ -225,6 +263,7 @@ tl::expected<Evidence, ExplainProblem> read_evidence(const std::string& director
     read_senders(file, evidence);
     read_events(file, evidence);
     read_links(file, evidence);
+    read_circumstances(file, evidence);
   }
   if (!file.error().empty())
     return tl::unexpected(ExplainProblem{fmt::format("cannot read {}: {}", path, file.error()), "run the lab again"});

@@ -18,17 +18,10 @@ namespace {
 using lab::Evidence;
 
 // By kSenderMetrics.
-constexpr const char* kCauses[] = {lab::held::kSending,
-                                   lab::held::kPortBusy,
-                                   lab::held::kStart,
-                                   lab::held::kNoWork,
-                                   lab::held::kCpu,
-                                   lab::held::kRoundTrip,
-                                   lab::held::kMessageRate,
-                                   lab::held::kPace,
-                                   lab::held::kPause,
-                                   lab::held::kRecovery,
-                                   "PCIe"};
+constexpr const char* kCauses[] = {lab::held::kSending,     lab::held::kPortBusy, lab::held::kStart,
+                                   lab::held::kNoWork,      lab::held::kCpu,      lab::held::kRoundTrip,
+                                   lab::held::kMessageRate, lab::held::kPace,     lab::held::kPause,
+                                   lab::held::kRecovery,    lab::held::kContext,  "PCIe"};
 static_assert(std::size(kCauses) == std::size(lab::kSenderMetrics));
 
 struct Grown {

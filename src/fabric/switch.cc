@@ -228,7 +228,8 @@ void Switch::tail_drop(PacketBody& packet, std::uint32_t in, Port& out, std::uin
   const std::uint32_t group = held.group;
   std::uint32_t cells = buffer_.cells(frame_B);
   unlink_head(port, q, held, cells);
-  if (queue_B >= mark_from_B_[q]) mark(port, q, held.packet, now_ps);
+  if (queue_B >= mark_from_B_[q] && mark(port, q, held.packet) && setup_.record) [[unlikely]]
+    record_mark(port, q, held.packet, now_ps);
   transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
   give_slot(slot);
   // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.

@@ -41,8 +41,8 @@ class alignas(64) Switch {
   const BoundedLog<DropRecord>& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
   const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }
-  // Where such a packet leaves by the routes in force; nothing without one, or where that depends on the moment.
-  std::optional<std::uint32_t> way_of(const engine::PacketBody& packet) const;
+  // Where such a packet left by the routes of that time; nothing without one, or where that depends on the moment.
+  std::optional<std::uint32_t> way_of(const engine::PacketBody& packet, Time_ps at_ps) const;
   std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
   std::uint8_t paused_queues(std::uint32_t port) const { return ports_[port].paused; }  // by its peer
   std::uint8_t xoff_groups(std::uint32_t port) const { return ports_[port].xoff; }      // that stop its peer
@@ -246,7 +246,7 @@ class alignas(64) Switch {
                Time_ps now_ps);
   bool red_marks(const Port& out, std::uint32_t q);
   bool red_admits(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
-  void mark(Port& out, std::uint32_t q, engine::PacketBody& packet, Time_ps now_ps);
+  bool mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
   std::uint32_t way(const engine::PacketBody& packet) const;
   std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);

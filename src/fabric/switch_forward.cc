@@ -37,17 +37,18 @@ bool Switch::red_admits(Port& out, std::uint32_t q, PacketBody& packet, Time_ps 
   if (!can_mark) return !ramp.drops_not_ect;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  record_mark(out, q, packet, now_ps);
+  if (setup_.record) [[unlikely]]
+    record_mark(out, q, packet, now_ps);
   return true;
 }
 
-// On the way out, by what is left behind.
-void Switch::mark(Port& out, std::uint32_t q, PacketBody& packet, Time_ps now_ps) {
+// On the way out, by what is left behind: whether it was marked.
+bool Switch::mark(Port& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = ecn(out.number, q);
-  if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return;
+  if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !red_marks(out, q)) return false;
   ++out.counters.ecn_marked[q];
   packet.tos |= kEcnCe;
-  record_mark(out, q, packet, now_ps);
+  return true;
 }
 
 // A static route of its destination.

@@ -13,7 +13,6 @@ constexpr Time_ps kQuiet_ps = us(100);  // without a mark: the next begins anoth
 }  // namespace
 
 void Switch::record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps) {
-  if (!setup_.record) return;
   if (last_mark_.empty()) last_mark_.resize(ports_.size());
   std::uint32_t& last = last_mark_[out.number][q];
   const std::uint32_t queue_B = out.lanes[q].queue.bytes;
@@ -68,20 +67,26 @@ void Switch::record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) c
   }
 }
 
-std::optional<std::uint32_t> Switch::way_of(const engine::PacketBody& packet) const {
+std::optional<std::uint32_t> Switch::way_of(const engine::PacketBody& packet, Time_ps at_ps) const {
+  const RouteTable* table = &setup_.routes.front().table;
+  for (const RouteEpoch& epoch : setup_.routes) {
+    if (epoch.from_ps <= at_ps) table = &epoch.table;
+  }
   const auto of_group = [&](const RouteTable::Group& group) -> std::optional<std::uint32_t> {
-    const std::uint16_t* members = table_->members.data() + group.first;
+    const std::uint16_t* members = table->members.data() + group.first;
     if (group.count == 0) return std::nullopt;
     if (group.count == 1) return members[0];
     if (setup_.routing.balancing != Balancing::kEcmp) return std::nullopt;
     return members[pick(ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed), group.count)];
   };
-  if (const RouteTable::Group* group = exception(packet)) return of_group(*group);
+  for (const RouteTable::Exception& each : table->exceptions) {
+    if (each.destination == packet.dst) return of_group(table->groups[each.group]);
+  }
   const Destination& destination = (*setup_.destinations)[packet.dst];
   if (destination.edge == setup_.number) return destination.port;
-  const std::uint16_t group = table_->group_of_edge[destination.edge];
+  const std::uint16_t group = table->group_of_edge[destination.edge];
   if (group == kNoGroup) return std::nullopt;
-  return of_group(table_->groups[group]);
+  return of_group(table->groups[group]);
 }
 
 }  // namespace weft::fabric

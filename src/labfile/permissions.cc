@@ -14,18 +14,18 @@ bool names_nccl_file(std::string_view key) {
 }
 
 // `file` is that of flows (matrix, graph) and of jobs (Chakra, SimAI).
-void find_in_workloads(const YamlNode& node, ProblemList& needed) {
+void find_in_workloads(const YamlNode& node, bool only_files, ProblemList& needed) {
   for (std::size_t i = 0; i < node.children.size(); ++i) {
     const YamlNode& child = node.children[i];
     if (node.is_map()) {
       const YamlKey& key = node.keys[i];
       if (key.text == "program") {
-        needed.add(key.place, "this workload starts programs");
+        if (!only_files) needed.add(key.place, "this workload starts programs");
       } else if (key.text == "file" || names_nccl_file(key.text)) {
         needed.add(key.place, fmt::format("{} names a file of this machine", key.text));
       }
     }
-    find_in_workloads(child, needed);
+    find_in_workloads(child, only_files, needed);
   }
 }
 
@@ -43,16 +43,25 @@ void find_in_nodes(const YamlNode& node, ProblemList& needed) {
   }
 }
 
-}  // namespace
-
-std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides) {
+std::vector<Problem> find_needs(std::string_view text, std::span<const std::string> overrides, bool only_files) {
   ProblemList ignored(overrides), needed(overrides);
   auto root = parse_yaml(text, ignored);
   if (!root) return {};
   apply_overrides(*root, overrides, ignored);
-  if (const YamlNode* workloads = root->find("workloads")) find_in_workloads(*workloads, needed);
-  if (const YamlNode* nodes = root->find("nodes")) find_in_nodes(*nodes, needed);
+  if (const YamlNode* workloads = root->find("workloads")) find_in_workloads(*workloads, only_files, needed);
+  const YamlNode* nodes = root->find("nodes");
+  if (nodes != nullptr && !only_files) find_in_nodes(*nodes, needed);
   return needed.take();
+}
+
+}  // namespace
+
+std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides) {
+  return find_needs(text, overrides, false);
+}
+
+std::vector<Problem> files_named(std::string_view text, std::span<const std::string> overrides) {
+  return find_needs(text, overrides, true);
 }
 
 }  // namespace weft::lab

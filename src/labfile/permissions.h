@@ -15,4 +15,7 @@ namespace weft::lab {
 // One problem for each, at its place; empty for a lab that needs nothing, and for a text that is no YAML.
 std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides = {});
 
+// Those of them alone for which reading the lab opens files: starting programs is up to whoever runs it.
+std::vector<Problem> files_named(std::string_view text, std::span<const std::string> overrides = {});
+
 }  // namespace weft::lab

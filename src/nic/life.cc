@@ -62,6 +62,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   if (free_qps_.size() <= kRestingQps) {
     qp.qpn = numbers_.next_qpn();
     qps_.push_back(std::move(qp));
+    if (records_) recorder_->created(qps_.back().qpn);
     return qps_.back().qpn;
   }
   QueuePair& place = qps_[free_qps_.pop()];
@@ -72,6 +73,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.req.timer_ps = place.req.timer_ps;
   qp.resp.queued_ps = place.resp.queued_ps;
   place = std::move(qp);
+  if (records_) recorder_->created(place.qpn);
   return place.qpn;
 }
 

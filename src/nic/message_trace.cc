@@ -20,6 +20,7 @@ Stage stage_of(Wait wait) {
     case Wait::kRecovery:
       return Stage::kRecovery;
     case Wait::kMessageRate:
+    case Wait::kContext:
       return Stage::kMessageRate;
     case Wait::kPost:
     case Wait::kRoundTrip:

@@ -20,23 +20,25 @@ std::int64_t rate_of_pace(std::int64_t pace_q16, std::int64_t line_rate_bps) {
 }  // namespace
 
 SenderRecord* PortRecord::find(std::uint32_t context) {
-  if (context >= of_context_.size() || of_context_[context] == 0) return nullptr;
+  if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return nullptr;
   return &senders_[of_context_[context] - 1];
 }
 
 SenderRecord* PortRecord::find_or_add(const QueuePair& qp, std::uint32_t context, Time_ps now_ps) {
   if (SenderRecord* known = find(context)) return known;
+  if (context >= of_context_.size()) of_context_.resize(context + 1);
   if (senders_.size() == kMostSenders) {
-    ++senders_left_out_;
+    if (of_context_[context] == 0) ++senders_left_out_;
+    of_context_[context] = kLeftOut;
     return nullptr;
   }
-  if (context >= of_context_.size()) of_context_.resize(context + 1);
   SenderRecord& sender = senders_.emplace_back();
   of_context_[context] = static_cast<std::uint32_t>(senders_.size());
   sender.qpn = qp.qpn;
   sender.replies = (context & 1) != 0;
   sender.connected = qp.transport->connected;
   sender.function = qp.function;
+  if (context / 2 < owner_of_.size()) sender.owner = owner_of_[context / 2];
   sender.packet = qp.packet;
   sender.first_ps = sender.until_ps = now_ps;
   sender.is_open = true;
@@ -61,6 +63,27 @@ void PortRecord::posted(const QueuePair& qp, std::uint32_t context, Time_ps door
   sender->ready_ps = kNever_ps;
   sender->state = kStarting;
   sender->is_open = true;
+}
+
+void PortRecord::claim(std::uint32_t owner) {
+  for (std::uint32_t qpn : unclaimed_) {
+    const std::size_t index = qpn - QueuePairNumbers::kFirst;
+    if (index >= owner_of_.size()) owner_of_.resize(index + 1, kNobody);
+    owner_of_[index] = owner;
+  }
+  unclaimed_.clear();
+}
+
+// While others wait for this port to answer them, theirs is the turn: only the first of them waits for the context.
+void PortRecord::asked(const QueuePair& qp, std::uint32_t context, Time_ps now_ps, Time_ps context_ps) {
+  if (qp.resp.reply_head != qp.resp.reply_tail) return;
+  SenderRecord* sender = find_or_add(qp, context, now_ps);
+  if (sender == nullptr) return;
+  advance(*sender, now_ps);
+  sender->ready_ps = kNever_ps;
+  sender->state = state_of(Wait::kContext);
+  advance(*sender, context_ps);
+  sender->state = kStarting;
 }
 
 void PortRecord::ready(std::uint32_t context, Time_ps at_ps) {
@@ -144,7 +167,7 @@ void PortRecord::destroyed(std::uint32_t context, Time_ps now_ps) {
 }
 
 std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, Time_ps now_ps) const {
-  if (context >= of_context_.size() || of_context_[context] == 0) return {};
+  if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return {};
   SenderRecord sender = senders_[of_context_[context] - 1];
   if (sender.is_open) advance(sender, now_ps);
   return sender.times;

@@ -28,17 +28,19 @@ constexpr std::size_t state_of(Wait wait) {
   return kFirstWait + static_cast<std::size_t>(wait);
 }
 
+inline constexpr std::uint32_t kNobody = UINT32_MAX;
 struct SenderRecord {
   std::uint32_t qpn = 0;
   bool replies = false;    // READ responses
   bool connected = false;  // then `packet` says to whom
   std::uint8_t function = 0;
-  engine::PacketBody packet;    // what its packets have in common
-  Time_ps first_ps = 0;         // the first work request was posted, or READ received
-  Time_ps until_ps = 0;         // accounted for up to here
-  std::uint64_t packets = 0;    // sent, with those sent again
-  std::uint64_t questions = 0;  // of these, READ and atomic requests
-  std::uint64_t again = 0;      // of these, sent before
+  std::uint32_t owner = kNobody;  // PortRecord::claim()
+  engine::PacketBody packet;      // what its packets have in common
+  Time_ps first_ps = 0;           // the first work request was posted, or READ received
+  Time_ps until_ps = 0;           // accounted for up to here
+  std::uint64_t packets = 0;      // sent, with those sent again
+  std::uint64_t questions = 0;    // of these, READ and atomic requests
+  std::uint64_t again = 0;        // of these, sent before
   std::array<Time_ps, kSenderStates> times{};
 
  private:
@@ -64,15 +66,21 @@ struct PortEvent {
 
 class PortRecord {
  public:
-  static constexpr std::size_t kMostSenders = 1024, kMostEvents = 1000;
+  static constexpr std::size_t kMostSenders = 16'384, kMostEvents = 1000;
   static constexpr Time_ps kQuiet_ps = us(100);  // ends a record of events
 
   const std::vector<SenderRecord>& senders() const { return senders_; }
   std::uint64_t senders_left_out() const { return senders_left_out_; }
   const fabric::BoundedLog<PortEvent, kMostEvents>& events() const { return events_; }
 
+  void created(std::uint32_t qpn) { unclaimed_.push_back(qpn); }
+  // The queue pairs that were created since the last call belong to `owner`.
+  void claim(std::uint32_t owner);
+
   // The send queue had nothing to send until now.
   void posted(const QueuePair& qp, std::uint32_t context, Time_ps doorbell_ps);
+  // A READ has come, and its queue pair's context is in the NIC from `context_ps` on.
+  void asked(const QueuePair& qp, std::uint32_t context, Time_ps now_ps, Time_ps context_ps);
   void ready(std::uint32_t context, Time_ps at_ps);
   void paused(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
   void resumed(std::uint32_t context, Time_ps now_ps);
@@ -100,7 +108,10 @@ class PortRecord {
   void note(std::size_t& last, const PortEvent& event);
 
   std::vector<SenderRecord> senders_;
-  std::vector<std::uint32_t> of_context_;  // index in senders_ + 1; 0: none
+  static constexpr std::uint32_t kLeftOut = UINT32_MAX;
+  std::vector<std::uint32_t> of_context_;  // index in senders_ + 1; 0: none; or kLeftOut
+  std::vector<std::uint32_t> unclaimed_;   // queue pairs
+  std::vector<std::uint32_t> owner_of_;    // by queue pair
   std::vector<std::size_t> last_cnp_;      // by queue pair: index in events_
   fabric::BoundedLog<PortEvent, kMostEvents> events_;
   std::uint64_t senders_left_out_ = 0;

@@ -88,8 +88,12 @@ void Device::reply_read(QueuePair& qp, const Packet& packet, Time_ps now_ps, boo
   // What occupies the responder is apart from what a READ waits for.
   Time_ps start_ps = std::max(now_ps, card_.read_free_ps);
   card_.read_free_ps = start_ps + config_.model.read_interval_ps;
-  if (card_.contexts.binds()) [[unlikely]]
-    start_ps = std::max(start_ps, card_.contexts.use(context_key(qp), now_ps));
+  Time_ps context_ps = now_ps;
+  if (card_.contexts.binds()) [[unlikely]] {
+    context_ps = card_.contexts.use(context_key(qp), now_ps);
+    start_ps = std::max(start_ps, context_ps);
+  }
+  if (records_) recorder_->asked(qp, request_context(qp) + 1, now_ps, context_ps);
   reply.ready_ps = start_ps + config_.model.response_latency_ps;
   Time_ps burst_ps = 0;
   if (headers.dma_len > 0) {

@@ -216,6 +216,7 @@ Fate SelectiveRepeat::receive_report(Device& device, QueuePair& qp, std::uint32_
     return Fate::kAccepted;
   }
   const bool repeated = state.has_report && psn_before(first, state.reported_psn);
+  if (device.records_) device.recorder_->lost(qp, PortEventKind::kNak, now_ps);
   if (repeated) {
     state.probing = false;  // this is what it was for
   } else if (device.cc_ != &kDcqcnAlgorithm) {

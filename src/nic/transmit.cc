@@ -127,12 +127,18 @@ bool Device::has_psns_left(const QueuePair& qp, const SendWqe& wqe) {
 
 bool Device::message_may_start(QueuePair& qp, Time_ps now_ps, Time_ps& at_ps) {
   at_ps = std::max(qp.req.next_message_ps, card_.message_free_ps);
-  if (at_ps > now_ps) return false;
+  if (at_ps > now_ps) {
+    qp.wait = Wait::kMessageRate;
+    return false;
+  }
   // What has work outstanding has its context in the NIC.
   if (card_.contexts.binds() && qp.req.tx == qp.req.head && !qp.req.has_context) [[unlikely]] {
     at_ps = card_.contexts.use(context_key(qp), now_ps);
     qp.req.has_context = true;
-    if (at_ps > now_ps) return false;
+    if (at_ps > now_ps) {
+      qp.wait = Wait::kContext;
+      return false;
+    }
   }
   qp.req.has_context = false;
   qp.req.next_message_ps = now_ps + config_.model.wqe_interval_ps;
@@ -188,7 +194,6 @@ bool Device::send_request(QueuePair& qp, Time_ps now_ps) {
       return false;
     }
     if (!message_may_start(qp, now_ps, at_ps)) {
-      qp.wait = Wait::kMessageRate;
       queue_request(qp, at_ps);
       return false;
     }

@@ -36,6 +36,7 @@ enum class Wait : std::uint8_t {
   kPace,         // for congestion control
   kPause,        // for the end of a pause
   kRecovery,     // after a NAK, an RNR NAK or a timeout
+  kContext,      // for the context of the queue pair, which was not in the NIC
   kPcie,         // for payload; from here on by PcieLimit
 };
 inline constexpr std::size_t kWaits = static_cast<std::size_t>(Wait::kPcie) + kPcieLimits;

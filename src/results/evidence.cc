@@ -5,6 +5,7 @@
 #include "fabric/link.h"
 #include "results/drop_reason.h"
 #include "results/explanation.h"
+#include "results/lossless_loss.h"
 #include "results/pause_rows.h"
 #include "results/workload_kind.h"
 
@@ -83,6 +84,32 @@ void add_pauses(const RunResult& result, Evidence& evidence) {
   evidence.pauses_left_out = left_out;
 }
 
+void add_forwarders(const RunResult& result, Evidence& evidence) {
+  for (const SwitchOutcome& node : result.switches) {
+    for (std::size_t cpu = 0; cpu < node.softirq.size(); ++cpu) {
+      const fabric::SoftirqCounters& counters = node.softirq[cpu];
+      if (counters.packets > 0)
+        evidence.forwarder_cpus.push_back(
+            {node.config->name, static_cast<std::uint32_t>(cpu), counters.packets, counters.busy_ps});
+    }
+    for (const SwitchPortOutcome& port : node.ports) {
+      if (!port.forwarder) continue;
+      const fabric::ForwarderPortCounters& counters = port.forwarder->counters;
+      evidence.rx_rings.push_back({node.config->name + ":" + port.name, port.forwarder->config.rx_ring,
+                                   counters.max_ring, counters.rx_out_of_buffer});
+    }
+  }
+}
+
+void add_lossy_classes(const Lab& lab, const RunResult& result, Evidence& evidence) {
+  for (const SwitchOutcome& node : result.switches) {
+    const auto found = lossy_queue_of_roce(lab, node.config->qos);
+    if (found)
+      evidence.lossy_classes.push_back(
+          {node.config->name, found->queue, lab.qos.dscp, found->priority, lab.qos.priority});
+  }
+}
+
 }  // namespace
 
 void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence) {
@@ -90,6 +117,21 @@ void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Ev
   workload.kind = kind;
   workload.client = port_name(lab, config.client);
   workload.server = port_name(lab, config.server);
+}
+
+void add_collective_use(const Lab& lab, const std::vector<std::uint32_t>& hosts, const WorkloadConfig& config,
+                        const workload::CollectiveUse& use, const std::string& sockets, Evidence& evidence) {
+  if (use.staged == 0 && use.sockets == 0) return;
+  std::string why = sockets.empty() ? "no RDMA NIC that NCCL takes" : sockets;
+  if (use.sockets == 0) {
+    std::string names;
+    for (std::uint32_t host : hosts) {
+      if (!lab.hosts[host].places.gpudirect) names += (names.empty() ? "" : ", ") + lab.hosts[host].name;
+    }
+    why = names.empty() ? "NCCL takes no GPUDirect here, by distance or its variables" : "GPUDirect is off at " + names;
+  }
+  evidence.collectives.push_back({config.name, use.connections, use.staged, use.sockets, use.blocks_ps,
+                                  use.host_memory_ps, use.working_ps, use.proxy_ps, why});
 }
 
 void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
@@ -100,9 +142,18 @@ void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
     each.last_ps = drop.last_ps;
     each.count += drop.count;
     each.queue_B = std::max(each.queue_B, drop.queue_B);
+    const auto known = std::find_if(each.pairs.begin(), each.pairs.end(), [&](const DropEvidence::Pair& pair) {
+      return pair.source == drop.source && pair.destination == drop.destination;
+    });
+    if (known != each.pairs.end()) {
+      known->count += drop.count;
+    } else {
+      each.pairs.push_back({drop.source, drop.destination, drop.count});
+    }
     return;
   }
   drops.push_back(drop);
+  drops.back().pairs = {{drop.source, drop.destination, drop.count}};
 }
 
 Evidence evidence_of(const Lab& lab, const RunResult& result) {
@@ -122,6 +173,8 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
   add_workloads(lab, result, evidence);
   add_links(result, evidence);
   add_pauses(result, evidence);
+  add_forwarders(result, evidence);
+  add_lossy_classes(lab, result, evidence);
   for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});
   for (const SwitchOutcome& node : result.switches) {
     for (const fabric::DropRecord& record : node.drops.records) {

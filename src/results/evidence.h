@@ -22,15 +22,23 @@ inline constexpr const char* kNoWork = "no work";
 inline constexpr const char* kCpu = "CPU";
 inline constexpr const char* kRoundTrip = "round trip";
 inline constexpr const char* kMessageRate = "NIC message rate";
+inline constexpr const char* kContext = "NIC context cache";
 inline constexpr const char* kPace = "congestion control";
 inline constexpr const char* kPause = "paused";
 inline constexpr const char* kRecovery = "loss recovery";
+inline constexpr const char* kSockets = "TCP sockets";  // of collectives, in place of RDMA
 }  // namespace held
 
 struct HeldTime {
   std::string cause;
   Time_ps time_ps = 0;
   friend bool operator==(const HeldTime&, const HeldTime&) = default;
+};
+
+// The way of its packets until routes changed.
+struct EarlierPath {
+  Time_ps until_ps = 0;
+  std::vector<std::string> path;
 };
 
 // A queue pair that sends requests with data, or READ responses.
@@ -43,6 +51,8 @@ struct SenderEvidence {
   std::uint64_t packets = 0, again = 0;  // sent; of these, sent before
   std::vector<HeldTime> held;            // what it did meanwhile; they add up
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
+  std::vector<EarlierPath> earlier;  // in order of time, where routes changed; `path` is the last
+  std::string workload;              // whose queue pair it is; empty: not known
 };
 
 // Events of a kind at one place that follow each other within 100 us are one.
@@ -82,6 +92,11 @@ struct DropEvidence {
   std::uint64_t queue_B = 0;        // the longest
   std::string source, destination;  // of the first
   std::uint32_t qpn = 0, psn = 0;
+  struct Pair {
+    std::string source, destination;
+    std::uint64_t count = 0;
+  };
+  std::vector<Pair> pairs;  // whose they were; empty: `source` and `destination`
 };
 
 struct LinkEvidence {
@@ -116,6 +131,34 @@ struct FaultEvidence {
   std::uint64_t hits = 0;
 };
 
+// A CPU of a software forwarder, and a port's RX ring there.
+struct ForwarderCpuEvidence {
+  std::string node;
+  std::uint32_t cpu = 0;
+  std::uint64_t packets = 0;
+  Time_ps busy_ps = 0;
+};
+struct RxRingEvidence {
+  std::string port;
+  std::uint32_t size = 0, most = 0;  // descriptors; in use
+  std::uint64_t lost = 0;            // found none
+};
+
+// A switch that takes what is lossless to the hosts into a class that is not.
+struct LossyClassEvidence {
+  std::string node;
+  int queue = -1;
+  std::uint32_t dscp = 0, priority = 0, host_priority = 0;  // `priority` is the switch's
+};
+
+// How the collectives of a workload went from machine to machine (workload::CollectiveUse).
+struct CollectiveEvidence {
+  std::string workload;
+  std::uint64_t connections = 0, staged = 0, sockets = 0;
+  Time_ps blocks_ps = 0, host_memory_ps = 0, working_ps = 0, proxy_ps = 0;
+  std::string why;  // not from GPU memory, or not by RDMA
+};
+
 inline constexpr const char* kLatencyTest = "perftest latency";  // a kind of workload
 struct WorkloadEvidence {
   std::string name, kind;
@@ -141,6 +184,10 @@ struct Evidence {
   std::vector<DropEvidence> drops;
   std::vector<ReceiveEvidence> receivers;
   std::vector<FaultEvidence> faults;
+  std::vector<ForwarderCpuEvidence> forwarder_cpus;
+  std::vector<RxRingEvidence> rx_rings;
+  std::vector<LossyClassEvidence> lossy_classes;
+  std::vector<CollectiveEvidence> collectives;
   std::vector<std::vector<std::string>> circular_waits;
   std::uint64_t left_out = 0;         // senders, events and drops beyond what logs hold
   std::uint64_t pauses_left_out = 0;  // the same of pauses: the first are there

@@ -15,9 +15,8 @@ constexpr double kBusy = 0.8, kStopped = 0.1;
 
 std::string pause_root_text(const ExplainContext& context, const PauseTree::Share& share) {
   const Stop& first = context.tree.stops()[share.stop];
-  bool circular = first.circular;
-  for (const std::vector<std::string>& circle : context.evidence.circular_waits)
-    circular = circular || std::find(circle.begin(), circle.end(), share.root) != circle.end();
+  const bool circular = first.circular || std::any_of(context.circles.begin(), context.circles.end(),
+                                                      [&](const StopCircle& each) { return is_in(each, share.root); });
   if (circular) return "by " + first.by + ", in a circle of ports that stop each other";
   if (share.root.empty())
     return "by " + first.by +
@@ -44,31 +43,6 @@ void explain_pause(const ExplainContext& context, FlowAnswer& flow) {
   flow.because = pause_root_text(context, share);
 }
 
-// What its packets, or the answers to them, were lost to.
-std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, std::string& root) {
-  std::string out;
-  const auto add = [&](const LinkEvidence& link, bool back) {
-    for (const auto& [reason, count] : link.lost) {
-      if (out.size() > 160) return;
-      const bool on_cable = reason == "fault drop" || reason == "link down";
-      out +=
-          fmt::format("{}{} {} {}{}", out.empty() ? "" : ", ", count, reason,
-                      on_cable ? "from " + link.from + " to " + link.to : "at " + link.to, back ? " (way back)" : "");
-      if (root.empty()) root = link.from;
-    }
-  };
-  for (const std::string& port : flow.path) {
-    if (const auto link = context.link_of.find(port); link != context.link_of.end()) add(*link->second, false);
-  }
-  for (const std::string& port : flow.path) {
-    const auto link = context.link_of.find(port);
-    if (link == context.link_of.end()) continue;
-    if (const auto back = context.link_of.find(link->second->to); back != context.link_of.end())
-      add(*back->second, true);
-  }
-  return out;
-}
-
 // A fault of the lab that hit frames on its path.
 const FaultEvidence* fault_on(const ExplainContext& context, const FlowAnswer& flow) {
   for (const FaultEvidence& fault : context.evidence.faults) {
@@ -91,17 +65,19 @@ void explain_pace(const ExplainContext& context, FlowAnswer& flow) {
   }
   std::string marked;
   std::uint64_t most = 0;
-  for (const std::string& port : flow.path) {
-    const auto link = context.link_of.find(port);
-    if (link == context.link_of.end() || link->second->marked <= most) continue;
-    most = link->second->marked;
-    marked = port;
+  for (const FlowWay& way : flow.ways) {
+    for (const std::string& port : way.path) {
+      const auto link = context.link_of.find(port);
+      if (link == context.link_of.end() || link->second->marked <= most) continue;
+      most = link->second->marked;
+      marked = port;
+    }
   }
   flow.root = marked;
   flow.because = at_least(context.evidence.left_out) + counted(cuts, "rate cut");
-  if (cuts > 0) flow.because += fmt::format(", down to {:.1f} Gb/s", static_cast<double>(lowest_bps) / 1e9);
+  if (cuts > 0) flow.because += ", down to " + rate_text(lowest_bps);
   if (!marked.empty()) {
-    flow.because += fmt::format(": {} marked {}", queue_text(context, marked), counted(most, "packet"));
+    flow.because += fmt::format(": {} marked at {}", counted(most, "packet"), queue_text(context, marked));
   } else if (flow.path.empty()) {
     flow.because += "; its packets take several paths: see the marks of links";
   } else if (lost) {
@@ -144,18 +120,26 @@ void explain_recovery(const ExplainContext& context, FlowAnswer& flow) {
   } else if (flow.path.empty() && !flow.to.empty()) {
     flow.because += "; its packets take several paths: see the losses of links";
   } else {
-    flow.because += "; nothing was lost on its path: late answers, order, or an end that does not answer";
+    flow.because +=
+        "; nothing was lost on its path: late answers, packets out of order, or an end that does not answer";
   }
+}
+
+bool is_anything_lost(const ExplainContext& context) {
+  return !context.evidence.drops.empty() || std::any_of(context.evidence.links.begin(), context.evidence.links.end(),
+                                                        [](const LinkEvidence& link) { return !link.lost.empty(); });
 }
 
 void explain_sent_again(const ExplainContext& context, FlowAnswer& flow) {
   const std::string lost = losses_text(context, flow, flow.root);
   if (!lost.empty()) {
     flow.because = "lost on its path: " + lost;
-  } else if (flow.path.empty() && !flow.to.empty()) {
-    flow.because = "its packets take several paths: lost there, or out of order";
+  } else if (is_anything_lost(context)) {
+    flow.because = flow.path.empty() ? "its packets take several paths: lost there, or out of order"
+                                     : "nothing was lost on its path: late answers, or packets out of order";
   } else {
-    flow.because = "nothing was lost on its path: late answers, or order";
+    flow.because = flow.path.empty() ? "nothing was lost: packets overtook each other on several paths"
+                                     : "nothing was lost: late answers, or packets out of order";
   }
 }
 
@@ -175,6 +159,11 @@ void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
                       share_text(static_cast<double>(share.all_ps) / life_ps), pause_root_text(context, share));
       return;
     }
+    if (const std::string cpu = forwarder_text(context, flow, port); !cpu.empty()) {
+      flow.root = port;
+      flow.because = "its packets waited for " + cpu;
+      return;
+    }
     const auto use = context.use_of.find(port);
     if (use == context.use_of.end() || use->second.busy <= most || use->second.max_queue_B == 0) continue;
     most = use->second.busy;
@@ -186,6 +175,7 @@ void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
     flow.because = fmt::format("its packets waited in the queue of {}: up to {}, {:.1f} us at its rate",
                                queue_text(context, busiest), bytes_text(use.max_queue_B),
                                static_cast<double>(use.max_queue_B) * 8e6 / static_cast<double>(use.rate_bps));
+    if (const std::string lossy = class_text(context, busiest); !lossy.empty()) flow.because += "; " + lossy;
     return;
   }
   flow.because = flow.path.empty() ? "latency of the path and the other end; its path depends on the moment"
@@ -211,14 +201,26 @@ void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
     flow.root = port;
     flow.because = fmt::format("the wire: {} sent for other queue pairs meanwhile; {}", port, busy_text(context, port));
   } else if (cause == held::kCpu) {
-    flow.root = flow.from;
-    flow.because = "its queue was empty while earlier work was on its way: the program did not post in time";
+    flow.root = flow.reads ? flow.to : flow.from;
+    flow.because = fmt::format(
+        "its queue was empty while earlier work was on its way: the program at {} did not post in time", flow.root);
   } else if (cause == held::kStart) {
     flow.root = flow.from;
-    flow.because = "doorbell, work request and first payload on their way into the NIC: small messages, one by one";
+    flow.because =
+        flow.reads ? "READs on their way through the NIC to memory, and their first payload back: few at a time"
+                   : "doorbell, work request and first payload on their way into the NIC: small messages, one by one";
   } else if (cause == held::kMessageRate) {
     flow.root = flow.from;
-    flow.because = "small messages on few queue pairs";
+    flow.because =
+        fmt::format("the NIC starts messages no faster: small messages on {}", counted(flow.queue_pairs, "queue pair"));
+  } else if (cause == held::kContext) {
+    flow.root = flow.reads ? flow.to : flow.from;
+    flow.because = fmt::format(
+        "contexts of queue pairs had to come from host memory: more of them at work ({} of this flow) than the NIC{} "
+        "of {} "
+        "holds",
+        flow.queue_pairs, flow.reads ? "s" : "", flow.reads ? flow.to + " or " + flow.from : flow.from);
+    if (flow.reads) flow.because.replace(flow.because.rfind("holds"), 5, "hold");
   } else {
     flow.root = flow.from;
     for (std::size_t i = 0; i < nic::kPcieLimits; ++i) {
@@ -236,6 +238,7 @@ void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
     return;
   }
   explain_cause(context, flow);
+  explain_staging(context, flow);
   if (flow.again == 0) return;
   const std::string again = fmt::format("sent again {} of {} packets", flow.again, flow.packets);
   flow.because = flow.bottleneck == held::kAgain ? again + "; " + flow.because : flow.because + "; " + again;

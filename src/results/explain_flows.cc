@@ -17,6 +17,35 @@ constexpr double kHealthyWire = 0.9;
 constexpr double kWorthNamingOfLife = 0.05;
 
 using SenderGroup = std::vector<const SenderEvidence*>;
+using Requests = std::map<std::pair<std::string, std::uint32_t>, const SenderEvidence*>;  // by port and queue pair
+
+// What a sender did with its time. Whoever answers READs waits for questions: of that time, what the reader says about
+// it is the cause.
+std::vector<HeldTime> held_of(const SenderEvidence& sender, const Requests& requests) {
+  std::vector<HeldTime> held = sender.held;
+  const auto reader = requests.find({sender.to, sender.peer_qpn});
+  const auto waits =
+      std::find_if(held.begin(), held.end(), [](const HeldTime& part) { return part.cause == held::kRoundTrip; });
+  if (!sender.replies || reader == requests.end() || waits == held.end()) return held;
+  Time_ps left_ps = waits->time_ps;
+  const std::size_t waits_at = static_cast<std::size_t>(waits - held.begin());
+  for (const HeldTime& part : reader->second->held) {
+    if (part.cause != held::kCpu && part.cause != held::kMessageRate && part.cause != held::kContext &&
+        part.cause != held::kNoWork)
+      continue;
+    const Time_ps part_ps = std::min(part.time_ps, left_ps);
+    left_ps -= part_ps;
+    const auto same =
+        std::find_if(held.begin(), held.end(), [&](const HeldTime& each) { return each.cause == part.cause; });
+    if (same != held.end()) {
+      same->time_ps += part_ps;
+    } else {
+      held.push_back({part.cause, part_ps});
+    }
+  }
+  held[waits_at].time_ps = left_ps;
+  return held;
+}
 
 // Where the data of READs comes from, its requests say nothing more.
 bool is_told_by_the_other_end(const SenderEvidence& sender,
@@ -24,8 +53,9 @@ bool is_told_by_the_other_end(const SenderEvidence& sender,
   return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
 }
 
-// By its turn and ends, where only one workload can be meant.
+// That whose queue pair it is; of programs and older files by its turn and ends, where only one can be meant.
 std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) {
+  if (!sender.workload.empty()) return sender.workload;
   std::string found;
   for (const WorkloadEvidence& each : evidence.workloads) {
     if (each.kind == "flows" || each.kind == "iperf3") continue;
@@ -49,9 +79,26 @@ Time_ps port_sending_ps(const Evidence& evidence, const FlowAnswer& flow) {
   return sum_ps;
 }
 
+// Where its packets went, and when.
+void add_ways(FlowAnswer& flow, const SenderEvidence& sender) {
+  flow.reads = flow.reads || sender.replies;
+  Time_ps from_ps = 0;
+  const auto add = [&](const std::vector<std::string>& path, Time_ps until_ps) {
+    const FlowWay way{from_ps, until_ps, path};
+    from_ps = until_ps;
+    if (!path.empty() && std::find(flow.ways.begin(), flow.ways.end(), way) == flow.ways.end())
+      flow.ways.push_back(way);
+  };
+  for (const EarlierPath& before : sender.earlier) add(before.path, before.until_ps);
+  add(sender.path, kNever_ps);
+  for (const std::string& port : sender.path) {
+    if (std::find(flow.path.begin(), flow.path.end(), port) == flow.path.end()) flow.path.push_back(port);
+  }
+}
+
 // Shares are of the time in which it had work. Of the time in which several queue pairs waited for their port, it sent
 // for the others of them in proportion.
-void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& group) {
+void add_times(const Evidence& evidence, const Requests& requests, FlowAnswer& flow, const SenderGroup& group) {
   std::map<std::string, Time_ps> sums;
   Time_ps life_ps = 0, idle_ps = 0;
   flow.queue_pairs = group.size();
@@ -62,10 +109,8 @@ void add_times(const Evidence& evidence, FlowAnswer& flow, const SenderGroup& gr
     flow.again += sender->again;
     flow.first_ps = std::min(flow.first_ps, sender->first_ps);
     flow.last_ps = std::max(flow.last_ps, sender->last_ps);
-    for (const std::string& port : sender->path) {
-      if (!passes(flow, port)) flow.path.push_back(port);
-    }
-    for (const HeldTime& part : sender->held) {
+    add_ways(flow, *sender);
+    for (const HeldTime& part : held_of(*sender, requests)) {
       if (part.cause == held::kNoWork) {
         idle_ps += part.time_ps;
         continue;
@@ -115,7 +160,7 @@ void name_bottleneck(FlowAnswer& flow) {
 
 std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
   const Evidence& evidence = context.evidence;
-  std::map<std::pair<std::string, std::uint32_t>, const SenderEvidence*> requests;
+  Requests requests;
   std::set<std::pair<std::string, std::uint32_t>> readers;
   for (const SenderEvidence& sender : evidence.senders) {
     if (sender.replies) {
@@ -137,7 +182,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     flow.goodput_bps = each.goodput_bps;
     const auto found = requests.find({each.from, each.qpn});
     if (each.qpn != 0 && found != requests.end()) {
-      add_times(evidence, flow, {found->second});
+      add_times(evidence, requests, flow, {found->second});
       used.insert(found->second);
     }
     flows.push_back(std::move(flow));
@@ -157,7 +202,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     std::tie(flow.workload, flow.from, flow.to) = key;
     flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
                           flow.to.empty() ? "any" : flow.to);
-    add_times(evidence, flow, others[key]);
+    add_times(evidence, requests, flow, others[key]);
     flows.push_back(std::move(flow));
   }
   for (FlowAnswer& flow : flows) {
@@ -166,6 +211,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     name_bottleneck(flow);
     explain_bottleneck(context, flow);
   }
+  add_socket_flows(context, flows);
   return flows;
 }
 

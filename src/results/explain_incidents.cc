@@ -11,10 +11,6 @@
 namespace weft::lab {
 namespace {
 
-std::string node_of(const std::string& port) {
-  return port.substr(0, port.find(':'));
-}
-
 class Builder {
  public:
   Builder(const ExplainContext& context, const std::vector<FlowAnswer>& flows) : context_(context), flows_(flows) {}
@@ -37,6 +33,7 @@ class Builder {
   void add_drops(const Begun& begun, Incident& out) const;
   void add_watchdog(const Begun& begun, Incident& out) const;
   void add_victims(const Begun& begun, Incident& out) const;
+  static Time_ps first_drop_ps(const Begun& begun);
   std::vector<const FlowAnswer*> through(const std::string& root) const;
 
   const ExplainContext& context_;
@@ -74,6 +71,9 @@ void Builder::collect() {
     if (drop.reason == "FCS error" || drop.out_port.empty() || drop.reason == "port down") continue;
     // What the watchdog throws away is of whoever had stopped the queue.
     const bool watchdog = drop.reason == "PFC watchdog";
+    const bool in_circle = std::any_of(context_.circles.begin(), context_.circles.end(),
+                                       [&](const StopCircle& circle) { return is_in(circle, drop.out_port); });
+    if (watchdog && in_circle) continue;  // told there
     const std::string root = watchdog ? context_.tree.longest(drop.out_port, 0, kNever_ps).root : "";
     begun(root.empty() ? drop.out_port : root).drops.push_back(&drop);
   }
@@ -128,6 +128,13 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
     if (queue_B > 0) step.text += fmt::format(" ({})", bytes_text(queue_B));
     if (sources.size() > 1) step.text += fmt::format(": {} ports send through it", sources.size());
     out.title = fmt::format("congestion at {}", queue_text(context_, begun.root));
+    // It has dropped there, where others pause.
+    const bool lossy = std::any_of(begun.drops.begin(), begun.drops.end(), [&](const DropEvidence* drop) {
+      return std::any_of(
+          context_.evidence.lossy_classes.begin(), context_.evidence.lossy_classes.end(),
+          [&](const LossyClassEvidence& each) { return each.node == drop->node && each.queue == drop->queue; });
+    });
+    if (lossy) out.title = class_text(context_, begun.root) + "; " + out.title;
   }
   out.steps.push_back(std::move(step));
 }
@@ -213,7 +220,7 @@ void Builder::add_drops(const Begun& begun, Incident& out) const {
     step.count = drop->count;
     step.qpn = drop->qpn;
     step.psn = drop->psn;
-    step.text = fmt::format("{} drops {}{} ({}), queue {} up to {}; the first from {} to {}", node_of(drop->node),
+    step.text = fmt::format("{} drops {}{} ({}), queue {} up to {}; the first from {} to {}", node_name(drop->node),
                             at_least(context_.evidence.left_out), counted(drop->count, "packet"), drop->reason,
                             drop->queue, bytes_text(drop->queue_B), drop->source, drop->destination);
     out.weight += 1e7 * static_cast<double>(drop->count);
@@ -273,16 +280,22 @@ void Builder::add_victims(const Begun& begun, Incident& out) const {
   out.steps.push_back(std::move(step));
 }
 
+Time_ps Builder::first_drop_ps(const Begun& begun) {
+  Time_ps out_ps = kNever_ps;
+  for (const DropEvidence* drop : begun.drops) out_ps = std::min(out_ps, drop->first_ps);
+  return out_ps;
+}
+
 Incident Builder::incident(const Begun& begun) const {
   Incident out;
   out.root = begun.root;
   add_root(begun, out);
   add_marks(begun, out);
   const std::vector<const FlowAnswer*> passing = through(begun.root);
-  if (!begun.marks.empty()) add_reactions(context_, passing, begun.marks.front()->first_ps, out);
+  if (!begun.marks.empty()) add_reactions(context_, passing, begun.marks.front()->first_ps, begun.root, out);
   add_pauses(begun, out);
   add_drops(begun, out);
-  if (!begun.drops.empty()) add_recoveries(context_, passing, out);
+  if (!begun.drops.empty()) add_recoveries(context_, passing, first_drop_ps(begun), out);
   add_watchdog(begun, out);
   add_victims(begun, out);
   for (const FlowAnswer* flow : passing) out.flows.push_back(flow->id);

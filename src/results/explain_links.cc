@@ -1,4 +1,4 @@
-// Incidents of ports that stop each other in a circle, of links that go down, of frames that cables lose; and the list.
+// Incidents of links that go down, of frames that cables lose; and the list.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,6 @@ namespace weft::lab {
 namespace {
 
 constexpr std::size_t kMostIncidents = 64;
-constexpr double kDeadlock = 1e30;  // comes first
 
 std::vector<const FlowAnswer*> flows_over(const std::vector<FlowAnswer>& flows, const std::string& a,
                                           const std::string& b) {
@@ -26,44 +25,81 @@ std::vector<const FlowAnswer*> flows_over(const std::vector<FlowAnswer>& flows, 
   return out;
 }
 
-// The first pauses between the ports of the circle, as far as they are in the log.
-Incident circle_incident(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
-                         const std::vector<std::string>& circle) {
-  Incident out;
-  out.kind = "deadlock";
-  out.root = circle.front();
-  out.title = fmt::format("deadlock: {} ports stop each other in a circle: {}", circle.size(), list_text(circle, 8));
-  out.weight = kDeadlock;
-  for (const std::string& port : circle) {
-    const std::vector<std::size_t>& stops = context.tree.of_port(port);
-    if (stops.empty()) continue;
-    const Stop& last = context.tree.stops()[stops.back()];
+// Frames that a link lost while it was down, one way.
+void add_lost_on_link(const ExplainContext& context, const std::string& port, Time_ps since_ps, Incident& out) {
+  const auto link = context.link_of.find(port);
+  if (link == context.link_of.end()) return;
+  for (const auto& [reason, count] : link->second->lost) {
+    if (reason != "link down") continue;
     ChainStep step;
-    step.what = "pause";
-    step.where = step.port = last.by;
-    step.time_ps = last.from_ps;
-    step.last_ps = last.to_ps;
-    step.text = fmt::format("{} stops {} for good", last.by, port);
-    if (!last.queue_port.empty())
-      step.text += fmt::format(": {} from there wait in the queue of {}", bytes_text(last.queue_B), last.queue_port);
+    step.what = "drop";
+    step.where = step.port = port;
+    step.time_ps = step.last_ps = since_ps;  // when each was lost is not recorded
+    step.count = count;
+    step.text = fmt::format("{} to {} loses {} while it is down", port, link->second->to, counted(count, "frame"));
+    out.weight += 1e7 * static_cast<double>(count);
     out.steps.push_back(std::move(step));
   }
+}
+
+void add_link_states(const ExplainContext& context, const EventEvidence& first, Incident& out) {
+  std::size_t downs = 0;
+  for (const EventEvidence& each : context.evidence.events) {
+    if (each.port != first.port || (each.kind != "link_down" && each.kind != "link_up")) continue;
+    downs += each.kind == "link_down" ? 1 : 0;
+    ChainStep step;
+    step.what = "link";
+    step.where = each.port;
+    step.time_ps = step.last_ps = each.first_ps;
+    step.text = fmt::format("{} {}", each.port, each.kind == "link_down" ? "loses its link" : "has its link again");
+    out.steps.push_back(std::move(step));
+  }
+  out.title = fmt::format("the link between {} and {} went down", first.port, first.peer);
+  if (downs > 1) out.title += fmt::format(" {} times", downs);
+}
+
+// What switches had for a port without a link.
+void add_dead_port(const ExplainContext& context, const std::string& port, Incident& out) {
+  ChainStep step;
+  step.what = "drop";
+  step.where = step.port = port;
+  step.count = 0;
+  step.time_ps = kNever_ps;
+  for (const DropEvidence& drop : context.evidence.drops) {
+    if (drop.reason != "port down" || drop.out_port != port) continue;
+    step.time_ps = std::min(step.time_ps, drop.first_ps);
+    step.last_ps = std::max(step.last_ps, drop.last_ps);
+    step.count += drop.count;
+  }
+  if (step.count == 0) return;
+  step.text = fmt::format("{} loses {}{} that it still sends to {}", node_name(port),
+                          at_least(context.evidence.left_out), counted(step.count, "packet"), port);
+  out.weight += 1e7 * static_cast<double>(step.count);
+  out.steps.push_back(std::move(step));
+}
+
+void add_new_routes(const std::vector<FlowAnswer>& flows, const EventEvidence& event, Incident& out) {
+  ChainStep step;
+  step.what = "routes";
+  step.where = event.port;
+  step.count = 0;
+  step.time_ps = kNever_ps;
   for (const FlowAnswer& flow : flows) {
-    const bool in_circle =
-        std::any_of(circle.begin(), circle.end(), [&](const std::string& port) { return passes(flow, port); });
-    if (in_circle && flow.state != "done") out.flows.push_back(flow.id);
+    bool moves = false;
+    for (const FlowWay& way : flow.ways) {
+      const bool over = std::find(way.path.begin(), way.path.end(), event.port) != way.path.end() ||
+                        std::find(way.path.begin(), way.path.end(), event.peer) != way.path.end();
+      if (!over || way.until_ps == kNever_ps || way.until_ps < event.first_ps) continue;
+      moves = true;
+      step.time_ps = std::min(step.time_ps, way.until_ps);
+    }
+    step.count += moves ? 1 : 0;
   }
-  if (!out.flows.empty()) {
-    ChainStep step;
-    step.what = "victim";
-    step.count = out.flows.size();
-    step.time_ps = step.last_ps = context.evidence.end_ps;
-    step.where = circle.front();
-    step.text = fmt::format("{} will never end: {}", counted(out.flows.size(), "flow"), list_text(out.flows));
-    out.steps.push_back(std::move(step));
-  }
-  order_steps(out);
-  return out;
+  if (step.count == 0) return;
+  step.last_ps = step.time_ps;
+  step.text = fmt::format("routes avoid it: {} another way",
+                          step.count == 1 ? "1 flow takes" : fmt::format("{} flows take", step.count));
+  out.steps.push_back(std::move(step));
 }
 
 // A link that went down, seen from both ends.
@@ -75,39 +111,30 @@ void add_link_incidents(const ExplainContext& context, const std::vector<FlowAns
     Incident out;
     out.kind = "link";
     out.root = event.port;
-    out.title = fmt::format("the link between {} and {} went down", event.port, event.peer);
-    for (const EventEvidence& each : context.evidence.events) {
-      if (each.port != event.port || (each.kind != "link_down" && each.kind != "link_up")) continue;
-      ChainStep step;
-      step.what = "link";
-      step.where = each.port;
-      step.time_ps = step.last_ps = each.first_ps;
-      step.text = fmt::format("{} {}", each.port, each.kind == "link_down" ? "loses its link" : "has its link again");
-      out.steps.push_back(std::move(step));
+    add_link_states(context, event, out);
+    for (const std::string& port : {event.port, event.peer}) {
+      add_dead_port(context, port, out);
+      add_lost_on_link(context, port, event.first_ps, out);
     }
-    for (const DropEvidence& drop : context.evidence.drops) {
-      if (drop.reason != "port down" || (drop.out_port != event.port && drop.out_port != event.peer)) continue;
-      ChainStep step;
-      step.what = "drop";
-      step.where = step.port = drop.out_port;
-      step.time_ps = drop.first_ps;
-      step.last_ps = drop.last_ps;
-      step.count = drop.count;
-      step.text = fmt::format("{} loses {}{} for that port", drop.node, at_least(context.evidence.left_out),
-                              counted(drop.count, "packet"));
-      out.weight += 1e7 * static_cast<double>(drop.count);
-      out.steps.push_back(std::move(step));
-    }
-    const std::vector<const FlowAnswer*> over = flows_over(flows, event.port, event.peer);
-    for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
-    // Routes may have changed since: who lost packets then is not known by path.
+    add_new_routes(flows, event, out);
     std::vector<const FlowAnswer*> all;
-    for (const FlowAnswer& flow : flows) all.push_back(&flow);
-    add_recoveries(context, all, out);
+    for (const FlowAnswer& flow : flows) {
+      // The way back is not recorded: who recovers may have lost answers.
+      all.push_back(&flow);
+      if (passes_at(flow, event.port, event.first_ps) || passes_at(flow, event.peer, event.first_ps))
+        out.flows.push_back(flow.id);
+    }
+    add_recoveries(context, all, event.first_ps, out);
     out.weight += 1e9;
     order_steps(out);
     incidents.push_back(std::move(out));
   }
+}
+
+bool is_told(const std::vector<Incident>& incidents, const LinkEvidence& link) {
+  return std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
+    return incident.kind == "link" && (incident.root == link.from || incident.root == link.to);
+  });
 }
 
 // What cables, faults and full receive buffers lost.
@@ -119,9 +146,11 @@ void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAns
     std::uint64_t count = 0;
     std::string reasons;
     for (const auto& [reason, number] : link.lost) {
-      if (!kOnTheWay.contains(reason)) continue;
+      if (!kOnTheWay.contains(reason) || (reason == "link down" && is_told(incidents, link))) continue;
       count += number;
       reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", number, reason);
+      if (reason != "RX ring full") continue;
+      if (const std::string ring = ring_text(context, link.to); !ring.empty()) reasons += " (" + ring + ")";
     }
     if (count == 0) continue;
     Incident out;
@@ -134,11 +163,16 @@ void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAns
     }
     const std::vector<const FlowAnswer*> over = flows_over(flows, link.from, link.to);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
-    add_recoveries(context, over, out);
+    add_recoveries(context, over, 0, out);
     out.weight = 1e7 * static_cast<double>(count);
     order_steps(out);
     incidents.push_back(std::move(out));
   }
+}
+
+bool is_peer(const ExplainContext& context, const std::string& a, const std::string& b) {
+  const auto link = context.link_of.find(a);
+  return link != context.link_of.end() && link->second->to == b;
 }
 
 // Faults of the lab that hit frames and lost none: marks, delays, copies.
@@ -146,7 +180,8 @@ void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAn
                          std::vector<Incident>& incidents) {
   for (const FaultEvidence& fault : context.evidence.faults) {
     const bool known = std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
-      return incident.kind == "loss" && incident.root == fault.port;
+      return (incident.kind == "loss" && incident.root == fault.port) ||
+             (incident.kind == "link" && (incident.root == fault.port || is_peer(context, incident.root, fault.port)));
     });
     if (fault.hits == 0 || known) continue;
     Incident out;
@@ -157,8 +192,8 @@ void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAn
     const std::vector<const FlowAnswer*> over =
         flows_over(flows, fault.port, link == context.link_of.end() ? fault.port : link->second->to);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
-    add_reactions(context, over, 0, out);
-    add_recoveries(context, over, out);
+    add_reactions(context, over, 0, "", out);
+    add_recoveries(context, over, 0, out);
     out.weight = 1e6 * static_cast<double>(fault.hits);
     order_steps(out);
     incidents.push_back(std::move(out));
@@ -175,12 +210,16 @@ void add_unexplained(const ExplainContext& context, const std::vector<FlowAnswer
     if (!known.contains(flow.id)) left.push_back(&flow);
   }
   Incident out;
-  add_recoveries(context, left, out);
+  add_recoveries(context, left, 0, out);
   if (out.steps.empty()) return;
   order_steps(out);
   out.kind = "loss";
   out.root = out.steps.front().where;
-  out.title = out.root + " sends again; no frame is known to be lost: late answers, or an end that does not answer";
+  const bool naks = std::any_of(out.steps.begin(), out.steps.end(),
+                                [](const ChainStep& step) { return step.text.find("a NAK") != std::string::npos; });
+  out.title =
+      out.root + (naks ? " sends again; no frame is known to be lost: packets came out of order"
+                       : " sends again; no frame is known to be lost: late answers, or an end that does not answer");
   for (const FlowAnswer* flow : left) out.flows.push_back(flow->id);
   incidents.push_back(std::move(out));
 }
@@ -200,7 +239,7 @@ void add_marked_links(const ExplainContext& context, const std::vector<FlowAnswe
         fmt::format("congestion at {}: {} marked CE", queue_text(context, link.from), counted(link.marked, "packet"));
     const std::vector<const FlowAnswer*> over = flows_over(flows, link.from, link.from);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
-    add_reactions(context, over, 0, out);
+    add_reactions(context, over, 0, link.from, out);
     out.weight = 1e5 * static_cast<double>(link.marked);
     order_steps(out);
     incidents.push_back(std::move(out));
@@ -229,13 +268,19 @@ void add_unready_receivers(const ExplainContext& context, const std::vector<Flow
     const bool is_told =
         std::any_of(context.evidence.events.begin(), context.evidence.events.end(),
                     [&](const EventEvidence& each) { return each.kind == "rnr" && each.peer == port; });
-    if (!is_told) out.title = fmt::format("{} was not ready for {}", port, counted(discarded[port], "packet"));
+    const bool kernel = std::any_of(context.evidence.workloads.begin(), context.evidence.workloads.end(),
+                                    [&](const WorkloadEvidence& each) {
+                                      return each.kind == "iperf3" && (each.client == port || each.server == port);
+                                    });
+    if (!is_told)
+      out.title = fmt::format("{} had no receive buffer for {}{}", port, counted(discarded[port], "packet"),
+                              kernel ? ": kernel TCP did not empty its ring in time" : "");
     std::vector<const FlowAnswer*> to;
     for (const FlowAnswer& flow : flows) {
-      if (flow.to == port) to.push_back(&flow);
+      if (flow.to == port && (is_told || !kernel)) to.push_back(&flow);
     }
     for (const FlowAnswer* flow : to) out.flows.push_back(flow->id);
-    add_recoveries(context, to, out);
+    add_recoveries(context, to, 0, out);
     out.weight = 1e8;
     order_steps(out);
     incidents.push_back(std::move(out));
@@ -245,10 +290,7 @@ void add_unready_receivers(const ExplainContext& context, const std::vector<Flow
 }  // namespace
 
 std::vector<Incident> explain_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows) {
-  std::vector<Incident> incidents;
-  for (const std::vector<std::string>& circle : context.evidence.circular_waits) {
-    if (!circle.empty()) incidents.push_back(circle_incident(context, flows, circle));
-  }
+  std::vector<Incident> incidents = circle_incidents(context, flows);
   for (Incident& each : queue_incidents(context, flows)) incidents.push_back(std::move(each));
   add_marked_links(context, flows, incidents);
   add_link_incidents(context, flows, incidents);

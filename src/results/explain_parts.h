@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,13 +13,29 @@
 
 namespace weft::lab {
 
+// Ports of which each was stopped by the next, the last by the first.
+struct StopCircle {
+  std::vector<std::string> ports;
+  Time_ps from_ps = 0, to_ps = 0;
+  bool lasted = false;  // to the end of the run
+  Time_ps watchdog_ps = kNever_ps;
+};
+std::vector<StopCircle> stop_circles(const Evidence& evidence, const PauseTree& tree);
+bool is_in(const StopCircle& circle, const std::string& port);
+
 struct ExplainContext {
   const Evidence& evidence;
   const PauseTree& tree;
   std::map<std::string, const LinkEvidence*> link_of;  // by the port that sends
   std::map<std::string, LinkUse> use_of;
   std::map<std::pair<std::string, std::uint32_t>, std::vector<const EventEvidence*>> events_of;  // by port, queue pair
-  std::map<std::string, std::size_t> senders_through;                                            // by port
+  struct Users {
+    std::size_t queue_pairs = 0;
+    std::set<std::string> ports;
+  };
+  std::map<std::string, Users> users_of;  // by port: whose data pass it at some time
+  Time_ps from_ps = 0, to_ps = 0;         // the time that it is about
+  std::vector<StopCircle> circles;
 };
 
 std::vector<LinkUse> explain_links(const Evidence& evidence, Time_ps from_ps, Time_ps to_ps);
@@ -27,12 +44,15 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context);
 void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow);
 // That began at a queue or a NIC: pauses, marks, drops.
 std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
-// Adds CNPs to these flows and their rate cuts, from then on.
+// Adds CNPs to these flows and their rate cuts, from then on and as long as they pass `root`; empty: wherever they go.
 void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
-                   Incident& out);
-// Adds NAKs and timeouts of these flows.
-void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out);
+                   const std::string& root, Incident& out);
+// Adds NAKs and timeouts of these flows, from then on.
+void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
+                    Incident& out);
 void order_steps(Incident& out);
+// Ports that stopped each other in a circle: to the end, or until something broke it.
+std::vector<Incident> circle_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
 // All of them, the worst first.
 std::vector<Incident> explain_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
 
@@ -40,6 +60,8 @@ std::vector<Incident> explain_incidents(const ExplainContext& context, const std
 std::string link_name(const ExplainContext& context, const std::string& port);
 // "97 % busy"; empty: nothing is known of it.
 std::string busy_text(const ExplainContext& context, const std::string& port);
+// "25.0 Gb/s", "40 Mb/s"
+std::string rate_text(std::int64_t bps);
 // "1.2 MB"
 std::string bytes_text(std::uint64_t bytes);
 // "at least " where the log had no room for all.
@@ -53,23 +75,29 @@ std::string receiver_text(const ExplainContext& context, const std::string& port
 
 // Of its own queue pairs, in no order.
 std::vector<const EventEvidence*> events_of(const ExplainContext& context, const FlowAnswer& flow);
-// "leaf0:swp9 to h8:p0, 99 % busy, 8 senders pass it"
+// "leaf0:swp9 to h8:p0, 99 % busy, 8 ports send through it"
 std::string queue_text(const ExplainContext& context, const std::string& port);
 
+// At some time.
+bool passes(const FlowAnswer& flow, const std::string& port);
+// At that time; also where its path depends on the moment.
+bool passes_at(const FlowAnswer& flow, const std::string& port, Time_ps at_ps);
 // Its packets wait there, or in the receive buffer there.
-inline bool goes_through(const FlowAnswer& flow, const std::string& root) {
-  if (flow.to == root) return true;
-  for (std::size_t i = 1; i < flow.path.size(); ++i) {
-    if (flow.path[i] == root) return true;
-  }
-  return false;
-}
+bool goes_through(const FlowAnswer& flow, const std::string& root);
 
-inline bool passes(const FlowAnswer& flow, const std::string& port) {
-  for (const std::string& each : flow.path) {
-    if (each == port) return true;
-  }
-  return false;
-}
+// What made the packets of these ends be lost in switches, on cables and at receivers; `root` is where the first were.
+std::string losses_text(const ExplainContext& context, const FlowAnswer& flow, std::string& root);
+// "CPU 0 of br0 forwards them and was 99 % busy; ..." in the time of a flow that leaves the forwarder by `port`; empty:
+// none, or it had time left.
+std::string forwarder_text(const ExplainContext& context, const FlowAnswer& flow, const std::string& port);
+// The same of all its time; `ring` is the port whose frames wait there.
+std::string ring_text(const ExplainContext& context, const std::string& ring);
+// That this queue is lossy there and lossless to the hosts; empty: it is not so.
+std::string class_text(const ExplainContext& context, const std::string& port);
+std::string node_name(const std::string& port);
+// By sockets, which have no queue pairs: one answer for each workload.
+void add_socket_flows(const ExplainContext& context, std::vector<FlowAnswer>& flows);
+// Staged in host memory: names that, where it took more than what the flow is held back by otherwise.
+void explain_staging(const ExplainContext& context, FlowAnswer& flow);
 
 }  // namespace weft::lab

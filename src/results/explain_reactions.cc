@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/plural.h"
@@ -12,7 +12,7 @@ namespace weft::lab {
 
 // CNPs of the receivers and what their senders did.
 void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
-                   Incident& out) {
+                   const std::string& root, Incident& out) {
   const std::uint64_t left_out = context.evidence.left_out;
   ChainStep cnp, cut;
   cnp.what = "cnp";
@@ -20,11 +20,14 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
   cnp.count = cut.count = 0;
   cnp.time_ps = cut.time_ps = kNever_ps;
   std::int64_t lowest_bps = 0, before_bps = 0;
-  std::set<std::pair<std::string, std::string>> pairs;
+  std::map<std::pair<std::string, std::string>, std::vector<const FlowAnswer*>> pairs;
+  const auto is_there = [&](const FlowAnswer& flow, Time_ps at_ps) {
+    return root.empty() || passes_at(flow, root, at_ps);
+  };
   for (const FlowAnswer* flow : flows) {
-    pairs.emplace(flow->to, flow->from);
+    pairs[{flow->to, flow->from}].push_back(flow);
     for (const EventEvidence* event : events_of(context, *flow)) {
-      if (event->kind != "rate_cut" || event->first_ps < since_ps) continue;
+      if (event->kind != "rate_cut" || event->first_ps < since_ps || !is_there(*flow, event->first_ps)) continue;
       cut.count += event->count;
       cut.last_ps = std::max(cut.last_ps, event->last_ps);
       lowest_bps = lowest_bps == 0 ? event->to_bps : std::min(lowest_bps, event->to_bps);
@@ -35,7 +38,11 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
     }
   }
   for (const EventEvidence& event : context.evidence.events) {
-    if (event.kind != "cnp" || event.first_ps < since_ps || !pairs.contains({event.port, event.peer})) continue;
+    if (event.kind != "cnp" || event.first_ps < since_ps) continue;
+    const auto pair = pairs.find({event.port, event.peer});
+    if (pair == pairs.end() || std::none_of(pair->second.begin(), pair->second.end(),
+                                            [&](const FlowAnswer* flow) { return is_there(*flow, event.first_ps); }))
+      continue;
     cnp.count += event.count;
     cnp.last_ps = std::max(cnp.last_ps, event.last_ps);
     if (event.first_ps >= cnp.time_ps) continue;
@@ -48,15 +55,14 @@ void add_reactions(const ExplainContext& context, const std::vector<const FlowAn
     out.steps.push_back(cnp);
   }
   if (cut.count > 0) {
-    cut.text =
-        fmt::format("{} cuts its rate from {:.1f} Gb/s; {}, the lowest {:.2f} Gb/s", cut.where,
-                    static_cast<double>(before_bps) / 1e9, at_least(left_out) + counted(cut.count, "cut") + " in all",
-                    static_cast<double>(lowest_bps) / 1e9);
+    cut.text = fmt::format("{} cuts its rate from {}; {}{} in all, the lowest {}", cut.where, rate_text(before_bps),
+                           at_least(left_out), counted(cut.count, "cut"), rate_text(lowest_bps));
     out.steps.push_back(cut);
   }
 }
 
-void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Incident& out) {
+void add_recoveries(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
+                    Incident& out) {
   for (const char* kind : {"nak", "timeout", "rnr"}) {
     ChainStep step;
     step.what = "recovery";
@@ -64,7 +70,7 @@ void add_recoveries(const ExplainContext& context, const std::vector<const FlowA
     step.time_ps = kNever_ps;
     for (const FlowAnswer* flow : flows) {
       for (const EventEvidence* event : events_of(context, *flow)) {
-        if (event->kind != kind) continue;
+        if (event->kind != kind || event->first_ps < since_ps) continue;
         step.count += event->count;
         step.last_ps = std::max(step.last_ps, event->last_ps);
         if (event->first_ps >= step.time_ps) continue;

@@ -82,12 +82,22 @@ std::string flows_line(const Explanation& explanation) {
   if (sent == 1)
     return fmt::format("flows: {}: {} {} of its time: {}", flow.id, flow.bottleneck, share_text(flow.share),
                        flow.because);
-  return fmt::format("flows: {} of {}: {}; most of it {}, {} of its time: {}", counts[most], sent, most, flow.id,
+  return fmt::format("flows: {} of {}: {}; most of all {}, {} of its time: {}", counts[most], sent, most, flow.id,
                      share_text(flow.share), flow.because);
 }
 
+std::string kernel_tcp_text(const Explanation& explanation) {
+  const std::size_t count = explanation.kernel_tcp.size();
+  if (count == 0) return "";
+  return fmt::format("; {} {} kernel TCP, which keeps no account",
+                     count == 1 ? explanation.kernel_tcp.front() : counted(count, "workload"),
+                     count == 1 ? "is" : "are");
+}
+
 std::string incidents_line(const Explanation& explanation) {
-  if (explanation.incidents.empty()) return "events: no pause, mark or loss";
+  if (explanation.incidents.empty())
+    return explanation.failures.empty() ? "events: no pause, mark or loss"
+                                        : "events: no pause, mark or loss; failed: " + explanation.failures.front();
   const Incident& first = explanation.incidents.front();
   std::string out = "events: " + first.title;
   if (const std::size_t count = first.victims.size(); count > 0)
@@ -120,7 +130,8 @@ std::string wrapped(const std::string& line) {
 }  // namespace
 
 std::string summary_text(const Explanation& explanation) {
-  return links_line(explanation) + "\n" + flows_line(explanation) + "\n" + incidents_line(explanation) + "\n";
+  return links_line(explanation) + "\n" + flows_line(explanation) + kernel_tcp_text(explanation) + "\n" +
+         incidents_line(explanation) + "\n";
 }
 
 std::string report_summary(const Lab& lab, const RunResult& result) {

@@ -23,6 +23,11 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string rate_text(std::int64_t bps) {
+  if (bps < 1'000'000'000) return fmt::format("{:.0f} Mb/s", static_cast<double>(bps) / 1e6);
+  return fmt::format("{:.1f} Gb/s", static_cast<double>(bps) / 1e9);
+}
+
 std::string list_text(const std::vector<std::string>& names, std::size_t most) {
   std::string out;
   for (std::size_t i = 0; i < std::min(names.size(), most); ++i) out += (i == 0 ? "" : ", ") + names[i];
@@ -42,10 +47,43 @@ std::string busy_text(const ExplainContext& context, const std::string& port) {
 std::string queue_text(const ExplainContext& context, const std::string& port) {
   std::string out = link_name(context, port);
   if (const std::string busy = busy_text(context, port); !busy.empty()) out += ", " + busy;
-  const auto senders = context.senders_through.find(port);
-  if (senders != context.senders_through.end() && senders->second > 1)
-    out += fmt::format(", {} senders pass it", senders->second);
-  return out;
+  // Of kernel TCP only the ends are known.
+  const auto link = context.link_of.find(port);
+  const bool kernel =
+      link != context.link_of.end() &&
+      std::any_of(
+          context.evidence.workloads.begin(), context.evidence.workloads.end(), [&](const WorkloadEvidence& each) {
+            return each.kind == "iperf3" && (each.client == link->second->to || each.server == link->second->to);
+          });
+  const std::string more = kernel ? ", kernel TCP as well" : "";
+  const auto found = context.users_of.find(port);
+  if (found == context.users_of.end() || found->second.queue_pairs < 2) return out + more;
+  const ExplainContext::Users& users = found->second;
+  if (users.ports.size() == users.queue_pairs)
+    return out + fmt::format(", {} ports send through it", users.queue_pairs) + more;
+  const std::string whose = users.ports.size() == 1 ? *users.ports.begin() : counted(users.ports.size(), "port");
+  return out + fmt::format(", {} queue pairs of {} send through it", users.queue_pairs, whose) + more;
+}
+
+std::string node_name(const std::string& port) {
+  return port.substr(0, port.find(':'));
+}
+
+bool passes(const FlowAnswer& flow, const std::string& port) {
+  return std::any_of(flow.ways.begin(), flow.ways.end(), [&](const FlowWay& way) {
+    return std::find(way.path.begin(), way.path.end(), port) != way.path.end();
+  });
+}
+
+bool passes_at(const FlowAnswer& flow, const std::string& port, Time_ps at_ps) {
+  return flow.ways.empty() || std::any_of(flow.ways.begin(), flow.ways.end(), [&](const FlowWay& way) {
+           return way.from_ps <= at_ps && at_ps < way.until_ps &&
+                  std::find(way.path.begin(), way.path.end(), port) != way.path.end();
+         });
+}
+
+bool goes_through(const FlowAnswer& flow, const std::string& root) {
+  return flow.to == root || (flow.from != root && passes(flow, root));
 }
 
 std::vector<const EventEvidence*> events_of(const ExplainContext& context, const FlowAnswer& flow) {
@@ -112,18 +150,24 @@ Explanation explain(const Evidence& evidence) {
   }
   out.links = explain_links(evidence, out.from_ps, out.to_ps);
   const PauseTree tree(evidence);
-  ExplainContext context{evidence, tree, {}, {}, {}, {}};
+  ExplainContext context{evidence, tree, {}, {}, {}, {}, out.from_ps, out.to_ps, stop_circles(evidence, tree)};
   for (const LinkEvidence& link : evidence.links) context.link_of.emplace(link.from, &link);
   for (const LinkUse& use : out.links) context.use_of.emplace(use.from, use);
   for (const EventEvidence& event : evidence.events) context.events_of[{event.port, event.qpn}].push_back(&event);
   for (const SenderEvidence& sender : evidence.senders) {
     if (sender.packets == 0 || sender.only_asks) continue;
-    for (const std::string& port : sender.path) ++context.senders_through[port];
+    std::set<std::string> ports(sender.path.begin(), sender.path.end());
+    for (const EarlierPath& before : sender.earlier) ports.insert(before.path.begin(), before.path.end());
+    for (const std::string& port : ports) {
+      ++context.users_of[port].queue_pairs;
+      context.users_of[port].ports.insert(sender.from);
+    }
   }
   out.flows = explain_flows(context);
   out.incidents = explain_incidents(context, out.flows);
   for (const WorkloadEvidence& workload : evidence.workloads) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);
+    if (workload.kind == "iperf3") out.kernel_tcp.push_back(workload.name);
     if (workload.kind == "iperf3")
       out.notes.push_back(workload.name +
                           ": kernel TCP keeps no account of its time; only its links and drops are known");

@@ -30,6 +30,13 @@ struct CauseShare {
   double share = 0;
 };
 
+// The ports by which packets left between two times; of several queue pairs there may be several at once.
+struct FlowWay {
+  Time_ps from_ps = 0, until_ps = kNever_ps;
+  std::vector<std::string> path;
+  friend bool operator==(const FlowWay&, const FlowWay&) = default;
+};
+
 struct FlowAnswer {
   std::string id;        // "incast/3"; of workloads that are no flows "h0:p0>h1:p0"
   std::string workload;  // empty: several may have made it
@@ -46,7 +53,9 @@ struct FlowAnswer {
   double share = 0;                      // of its time
   std::string because;                   // who was behind it
   std::string root;                      // port where that began; empty: not known, or none
-  std::vector<std::string> path;         // ports, of all its queue pairs; empty: depends on the moment
+  std::vector<std::string> path;         // ports, of all its queue pairs, at its end; empty: depends on the moment
+  std::vector<FlowWay> ways;             // the same with times, and those before routes changed
+  bool reads = false;                    // its data are READ responses
   std::vector<std::uint32_t> qpns;       // of its senders
   std::uint64_t packets = 0, again = 0;  // sent; of these, sent before
   bool is_latency_test = false;          // one message at a time: it waits for its round trips
@@ -85,6 +94,7 @@ struct Explanation {
   std::vector<Incident> incidents;
   std::vector<std::string> notes;  // what is not known, and why
   std::vector<std::string> failures;
+  std::vector<std::string> kernel_tcp;  // workloads that have no account
 };
 
 Explanation explain(const Evidence& evidence);

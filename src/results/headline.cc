@@ -40,28 +40,29 @@ std::string lossless_part(const Lab& lab, const RunResult& result) {
                      most->by_nic ? "at" : "in", most->where);
 }
 
-// "16 of 16 flows of incast done in 2.617 ms"; of other workloads how long they took.
+// "16 of 16 flows of incast done, the slowest in 2.617 ms"; of workloads without flows how long they took.
 std::string done_part(const RunResult& result) {
-  std::size_t done = 0, all = 0, workloads = 0;
+  double done = 0, all = 0, longest_us = 0;
+  std::size_t workloads = 0;
   std::string name;
-  Time_ps longest_ps = 0;
   for (const WorkloadOutcome& outcome : result.workloads) {
-    const auto* flows = outcome.as<workload::FlowsOutcome>();
-    if (flows == nullptr) continue;
+    const auto figure = [&](std::string_view metric) {
+      return outcome.visit([&](const auto& options, const auto& left) { return metric_value(options, left, metric); });
+    };
+    const auto ended = figure("done"), unfinished = figure("unfinished");
+    if (!ended || !unfinished) continue;
     ++workloads;
     name = outcome.config->name;
-    all += flows->flows.size();
-    for (const FlowOutcome& flow : flows->flows) {
-      if (flow.row.state != workload::FlowState::kDone) continue;
-      ++done;
-      longest_ps = std::max(longest_ps, flow.row.fct_ps());
-    }
+    done += *ended;
+    all += *ended + *unfinished + figure("failed").value_or(0);
+    longest_us = std::max(longest_us, figure("fct_max_us").value_or(0));
   }
   if (all > 0) {
     const std::string of = workloads == 1 ? " of " + name : "";
-    return done == 0 ? fmt::format("None of {}{} is done after {}", counted(all, "flow"), of, time_text(result.end_ps))
-                     : fmt::format("{} of {}{} done, the slowest in {}", done, counted(all, "flow"), of,
-                                   time_text(longest_ps));
+    const std::string flows = counted(static_cast<std::uint64_t>(all), "flow") + of;
+    return done == 0 ? fmt::format("None of {} is done after {}", flows, time_text(result.end_ps))
+                     : fmt::format("{:.0f} of {} done, the slowest in {}", done, flows,
+                                   time_text(static_cast<Time_ps>(longest_us * 1e6)));
   }
   if (result.workloads.empty()) return fmt::format("No workload, {} simulated", time_text(result.end_ps));
   if (result.workloads.size() == 1)

@@ -207,9 +207,10 @@ std::string failure_text(const JobOptions& options, const JobOutcome& job, const
   return "";
 }
 
-void add_evidence(const workload::JobOptions&, const workload::JobOutcome&, const Lab&, const WorkloadConfig&,
-                  Evidence& evidence) {
+void add_evidence(const workload::JobOptions& options, const workload::JobOutcome& outcome, const Lab& lab,
+                  const WorkloadConfig& config, Evidence& evidence) {
   evidence.workloads.back().kind = "job";
+  add_collective_use(lab, options.hosts, config, outcome.use, "", evidence);
 }
 
 }  // namespace weft::lab

@@ -108,7 +108,6 @@ void add_port(JsonText& j, const PortOutcome& port) {
 }
 
 void add_pause(JsonText& j, const PauseRow& row) {
-  static constexpr const char* kEnds[] = {"start", "xon", "expired", "link down", "watchdog"};
   j.open('{');
   j.add("time_ps", row.time_ps);
   j.add("port", row.port);
@@ -119,7 +118,7 @@ void add_pause(JsonText& j, const PauseRow& row) {
   }
   j.close(']');
   j.add("direction", row.sent ? "sent" : "received");
-  j.add("what", kEnds[static_cast<std::size_t>(row.what)]);
+  j.add("what", pause_state(row.what));
   j.close('}');
 }
 

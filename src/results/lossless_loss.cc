@@ -31,6 +31,13 @@ std::size_t queue_of_group(const fabric::SwitchQos& qos, std::size_t group) {
 
 }  // namespace
 
+std::optional<LossyQueue> lossy_queue_of_roce(const Lab& lab, const fabric::SwitchQos& qos) {
+  const std::size_t group = group_of_roce(lab, qos);
+  if (group == fabric::kClasses || qos.groups[group].lossless) return std::nullopt;
+  const auto priority = static_cast<std::uint8_t>(qos.priority_of_dscp[lab.qos.dscp & 63] & 7);
+  return LossyQueue{static_cast<std::uint8_t>(qos.queue_of_priority[priority]), priority};
+}
+
 std::vector<LosslessLoss> lossless_losses(const Lab& lab, const RunResult& result) {
   std::vector<LosslessLoss> losses;
   for (const SwitchOutcome& each : result.switches) {

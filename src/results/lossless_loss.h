@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct LosslessLoss {
 
 // Every one for want of room; those of other reasons from one in ten thousand on.
 std::vector<LosslessLoss> lossless_losses(const Lab& lab, const RunResult& result);
+// The queue that the hosts' lossless RoCE packets come into at such a switch, if it is not lossless there.
+struct LossyQueue {
+  std::uint8_t queue = 0, priority = 0;
+};
+std::optional<LossyQueue> lossy_queue_of_roce(const Lab& lab, const fabric::SwitchQos& qos);
 // For the top of a report; empty without them.
 std::string lossless_notice(const Lab& lab, const RunResult& result);
 

@@ -161,9 +161,14 @@ std::string failure_text(const NcclOptions&, const NcclResult& result, const Run
   return "";
 }
 
-void add_evidence(const workload::NcclOptions&, const workload::NcclResult&, const Lab&, const WorkloadConfig&,
-                  Evidence& evidence) {
+void add_evidence(const workload::NcclOptions& options, const workload::NcclResult& result, const Lab& lab,
+                  const WorkloadConfig& config, Evidence& evidence) {
   evidence.workloads.back().kind = "nccl";
+  std::string sockets;
+  for (const auto& [name, value] : options.environment) {
+    if ((name == "NCCL_IB_DISABLE" && value != "0") || name == "NCCL_NET") sockets = name + "=" + value;
+  }
+  add_collective_use(lab, options.hosts, config, result.use, sockets, evidence);
 }
 
 }  // namespace weft::lab

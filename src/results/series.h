@@ -17,7 +17,7 @@ namespace weft::lab {
 // What a flow did with its time from its start, in the order of nic::SenderRecord::times; the last is all of PCIe.
 inline constexpr const char* kSenderMetrics[] = {"sending_ps", "port_busy_ps",  "start_ps",        "no_work_ps",
                                                  "cpu_ps",     "round_trip_ps", "message_rate_ps", "paced_ps",
-                                                 "paused_ps",  "recovery_ps",   "pcie_ps"};
+                                                 "paused_ps",  "recovery_ps",   "context_ps",      "pcie_ps"};
 
 inline constexpr std::uint32_t kBlockSamples = 4096;
 // That a reader takes: a series of so many is a gigabyte.

@@ -37,6 +37,10 @@ WEFT_WORKLOAD_KINDS(WEFT_DECLARE)
 // Kind and both ends, of the last of Evidence::workloads.
 void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence);
 
+// Of collectives, where they did not go by RDMA from GPU memory. `sockets`: the variable that asks for TCP, or nothing.
+void add_collective_use(const Lab& lab, const std::vector<std::uint32_t>& hosts, const WorkloadConfig& config,
+                        const workload::CollectiveUse& use, const std::string& sockets, Evidence& evidence);
+
 // "3 of 8 flows"
 std::string count_text(std::uint64_t count, std::uint64_t all, std::string_view what);
 

@@ -171,12 +171,14 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
     return out;
   }
   out.window = window;
-  out.bins = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(bins, 1, std::max<std::size_t>(1, kMostCells / out.ports.size())));
   if (range.count == 0) {  // behind the last sample
-    for (auto* each : {&out.used, &out.paused, &out.queue}) each->assign(out.ports.size() * out.bins, 0);
+    out.bins = 1;
+    for (auto* each : {&out.used, &out.paused, &out.queue}) each->assign(out.ports.size(), 0);
     return out;
   }
+  // Between two samples there is nothing to tell.
+  const std::size_t most_bins = std::min<std::size_t>(kMostCells / out.ports.size(), range.count - 1);
+  out.bins = static_cast<std::uint32_t>(std::clamp<std::size_t>(bins, 1, std::max<std::size_t>(1, most_bins)));
   reader.fill_bins(range);
   return out;
 }

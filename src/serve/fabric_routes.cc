@@ -65,7 +65,8 @@ Json queues_of_fabric(OpenRun& run) {
 }
 
 Response fabric_of(OpenRun& run) {
-  return json_answer({{"nodes", nodes_of(run)}, {"links", links_of_fabric(run)}, {"queues", queues_of_fabric(run)}});
+  return json_answer(
+      Json{{"nodes", nodes_of(run)}, {"links", links_of_fabric(run)}, {"queues", queues_of_fabric(run)}});
 }
 
 Response activity_of(const Request& request, OpenRun& run) {
@@ -74,14 +75,14 @@ Response activity_of(const Request& request, OpenRun& run) {
   if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
   if (!bins) return problem(422, "bins is a number from 1 to 4096");
   const Activity activity = read_activity(run, *window, static_cast<std::uint32_t>(*bins));
-  return json_answer({{"bins", activity.bins},
-                      {"from_ps", activity.window.from_ps},
-                      {"to_ps", activity.window.to_ps},
-                      {"ports", activity.ports},
-                      {"most_queue_B", activity.most_queue_B},
-                      {"used", base64(activity.used)},
-                      {"paused", base64(activity.paused)},
-                      {"queue", base64(activity.queue)}});
+  return json_answer(Json{{"bins", activity.bins},
+                          {"from_ps", activity.window.from_ps},
+                          {"to_ps", activity.window.to_ps},
+                          {"ports", activity.ports},
+                          {"most_queue_B", activity.most_queue_B},
+                          {"used", base64(activity.used)},
+                          {"paused", base64(activity.paused)},
+                          {"queue", base64(activity.queue)}});
 }
 
 }  // namespace

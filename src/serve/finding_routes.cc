@@ -1,10 +1,8 @@
 #include "serve/finding_routes.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "explain/explain.h"
-#include "serve/json_answer.h"
 #include "serve/open_run.h"
 #include "serve/run_findings.h"
 
@@ -30,7 +28,7 @@ Response explain_answer(const Request& request, OpenRun& run) {
 
 void add_finding_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
   router.add("GET", "/api/runs/*/findings", on_run(place, cache, [](const Request&, OpenRun& run) {
-               return json_answer({{"findings", run_findings(run)}});
+               return Response{200, "application/json", run_findings(run), {}, {}};
              }));
   router.add("GET", "/api/runs/*/explain", on_run(place, cache, explain_answer));
 }

@@ -5,7 +5,8 @@
 namespace weft::serve {
 
 FlowNames::FlowNames(OpenRun& run) {
-  for (const lab::FlowAnswer& flow : explanation_of(run.directory()).flows) {
+  const auto explanation = explanation_of(run.directory());
+  for (const lab::FlowAnswer& flow : explanation->flows) {
     for (const std::uint32_t qpn : flow.qpns) senders_.try_emplace({flow.from, qpn}, flow_id(flow));
   }
   lab::SqliteRows rows(run.file(), "SELECT port, peer, qpn, peer_qpn FROM sender ORDER BY id");

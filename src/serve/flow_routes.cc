@@ -88,12 +88,12 @@ void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set
 }
 
 Response flows_of(OpenRun& run) {
-  const lab::Explanation explanation = explanation_of(run.directory());
+  const auto explanation = explanation_of(run.directory());
   std::unordered_map<std::string, const lab::FlowAnswer*> answers;
-  for (const lab::FlowAnswer& flow : explanation.flows) answers.emplace(flow_id(flow), &flow);
+  for (const lab::FlowAnswer& flow : explanation->flows) answers.emplace(flow_id(flow), &flow);
   FlowTable table;
   const std::set<std::string> ids = add_flows(run, answers, table);
-  add_pairs(run, explanation, ids, table);
+  add_pairs(run, *explanation, ids, table);
   return json_answer(table.columns());
 }
 
@@ -128,7 +128,7 @@ Response paths_of(const Request& request, OpenRun& run) {
   }
   Json paths = Json::object();
   for (const auto& [id, sender] : senders) paths[id] = hops[sender];
-  return json_answer({{"paths", paths}});
+  return json_answer(Json{{"paths", paths}});
 }
 
 }  // namespace
@@ -136,8 +136,9 @@ Response paths_of(const Request& request, OpenRun& run) {
 void add_flow_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
   router.add("GET", "/api/runs/*/flows",
              on_run(place, cache, [](const Request&, OpenRun& run) { return flows_of(run); }));
-  router.add("GET", "/api/runs/*/flows/summary",
-             on_run(place, cache, [](const Request&, OpenRun& run) { return json_answer(flow_summary(run)); }));
+  router.add("GET", "/api/runs/*/flows/summary", on_run(place, cache, [](const Request&, OpenRun& run) {
+               return Response{200, "application/json", flow_summary(run), {}, {}};
+             }));
   router.add("GET", "/api/runs/*/paths", on_run(place, cache, paths_of));
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "serve/json_answer.h"
 #include "workload/flow_stats.h"
 
 namespace weft::serve {
@@ -42,7 +43,7 @@ Json distribution(std::vector<Time_ps> values) {
 
 }  // namespace
 
-Json flow_summary(OpenRun& run) {
+std::string flow_summary(OpenRun& run) {
   std::vector<std::string> order;
   std::map<std::string, Measured> workloads;
   if (run.has_table("flow")) {
@@ -67,7 +68,7 @@ Json flow_summary(OpenRun& run) {
          {"fct", distribution(std::move(measured.fct_ps))},
          {"latency", nullptr}});
   }
-  return {{"workloads", list}};
+  return json_text(Json{{"workloads", list}});
 }
 
 }  // namespace weft::serve

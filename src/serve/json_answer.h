@@ -1,18 +1,20 @@
-// JSON as an answer. Names come from lab files and may be anything: what is no UTF-8 is replaced.
+// JSON as an answer. Names come from lab files and may be anything: what is no UTF-8 is replaced. `Json` is nlohmann's,
+// which only .cc files include.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "serve/request.h"
 
 namespace weft::serve {
 
-inline std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+template <class Json>
+std::string json_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-inline Response json_answer(const nlohmann::ordered_json& json) {
+template <class Json>
+Response json_answer(const Json& json) {
   return {200, "application/json", json_text(json), {}, {}};
 }
 

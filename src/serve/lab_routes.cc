@@ -9,6 +9,7 @@
 #include "catalog/catalog.h"
 #include "catalog/catalog_text.h"
 #include "labfile/knobs.h"
+#include "labfile/permissions.h"
 #include "labfile/reader.h"
 #include "serve/page_files.h"
 #include "text/yaml_edit.h"
@@ -113,7 +114,12 @@ std::optional<LabJson> body_with_text(const Request& request) {
   return body;
 }
 
-Response check_lab(const Request& request) {
+LabJson failed_check(const LabJson& errors, bool programs) {
+  return {{"ok", false}, {"errors", errors},     {"warnings", LabJson::array()},
+          {"name", ""},  {"programs", programs}, {"knobs", LabJson::array()}};
+}
+
+Response check_lab(const Request& request, bool allow_programs) {
   const auto body = body_with_text(request);
   if (!body) return problem(400, "no text of a lab", "send {\"text\": …, \"set\": […]}");
   const std::string text = (*body)["text"];
@@ -121,14 +127,13 @@ Response check_lab(const Request& request) {
   if (body->contains("set") && (*body)["set"].is_array())
     for (const LabJson& change : (*body)["set"])
       if (change.is_string()) set.push_back(change.get<std::string>());
+  // The reader opens files that a lab names, and quotes them in its errors.
+  if (auto named = lab::files_named(text, set); !named.empty() && !allow_programs) {
+    for (lab::Problem& each : named) each.remedy = "weft serve --allow-programs permits it";
+    return answer_json(failed_check(problem_list(named), true));
+  }
   const auto lab = lab::read_lab(text, "lab.yaml", set);
-  if (!lab)
-    return answer_json({{"ok", false},
-                        {"errors", problem_list(lab.error())},
-                        {"warnings", LabJson::array()},
-                        {"name", ""},
-                        {"programs", false},
-                        {"knobs", LabJson::array()}});
+  if (!lab) return answer_json(failed_check(problem_list(lab.error()), false));
   return answer_json({{"ok", true},
                       {"errors", LabJson::array()},
                       {"warnings", problem_list(lab->warnings)},
@@ -165,10 +170,11 @@ bool starts_programs(const lab::Lab& lab) {
          });
 }
 
-void add_lab_routes(Router& router) {
+void add_lab_routes(Router& router, bool allow_programs) {
   router.add("GET", "/api/labs", [](const Request&) { return list_labs(); });
   router.add("GET", "/api/labs/**", [](const Request& request) { return show_lab(request.match[0]); });
-  router.add("POST", "/api/lab/check", check_lab);
+  router.add("POST", "/api/lab/check",
+             [allow_programs](const Request& request) { return check_lab(request, allow_programs); });
   router.add("POST", "/api/lab/edit", edit_lab);
   router.add("GET", "/api/catalog", [](const Request&) {
     return Response{200, "application/json", lab::catalog_list_json(lab::Catalog::built_in()), {}, {}};

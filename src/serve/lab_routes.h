@@ -6,7 +6,8 @@
 
 namespace weft::serve {
 
-void add_lab_routes(Router& router);
+// `allow_programs`: labs from the page may name files of this machine.
+void add_lab_routes(Router& router, bool allow_programs = false);
 // True: a run of it starts programs of this machine, or has a port to the outside.
 bool starts_programs(const lab::Lab& lab);
 

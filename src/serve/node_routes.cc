@@ -119,15 +119,15 @@ Response node_of_run(const Request& request, OpenRun& run) {
   const auto text = lab::counters_text(run.directory(), name, std::nullopt, false);
   Json qos_problem;
   const Json qos = qos_of_node(run, name, qos_problem);
-  return json_answer({{"name", name},
-                      {"kind", rows.text(0)},
-                      {"model", rows.text(1)},
-                      {"qos", qos},
-                      {"qos_problem", qos_problem},
-                      {"counters", json ? counters_of_node(*json) : Json::object()},
-                      {"queues", queues_of_node(run, name)},
-                      {"drops", drops_of_node(run, name)},
-                      {"text", text ? *text : text.error().message}});
+  return json_answer(Json{{"name", name},
+                          {"kind", rows.text(0)},
+                          {"model", rows.text(1)},
+                          {"qos", qos},
+                          {"qos_problem", qos_problem},
+                          {"counters", json ? counters_of_node(*json) : Json::object()},
+                          {"queues", queues_of_node(run, name)},
+                          {"drops", drops_of_node(run, name)},
+                          {"text", text ? *text : text.error().message}});
 }
 
 }  // namespace

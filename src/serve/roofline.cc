@@ -12,8 +12,9 @@ std::optional<double> busbw_roofline_Bps(std::string_view collective, const Coll
   for (const char c : collective)
     if (c != '-' && c != '_') name += c;
   if (name.ends_with("perf")) name.resize(name.size() - 4);
-  // A host sends 2 (m-1)/m S of an all-reduce, receives (m-1)/m S of an all-gather; busbw has 2 (n-1)/n and (n-1)/n.
-  if (name == "allreduce" || name == "allgather" || name == "reducescatter") return rate * (n - 1) / n * m / (m - 1);
+  // Through the ports between two hosts a ring sends 2 (n-1)/n S of an all-reduce and (n-1)/n S of the others: busbw
+  // over time, and no more than the rate.
+  if (name == "allreduce" || name == "allgather" || name == "reducescatter") return rate;
   // Each of its n/m ranks sends S (n - n/m)/n to other hosts; busbw is (n-1)/n S over time.
   if (name == "alltoall") return rate * (n - 1) / ((n / m) * (n - n / m));
   if (name == "broadcast" || name == "reduce" || name == "sendrecv") return rate;

@@ -1,5 +1,7 @@
-// The bus bandwidth that no fabric can beat: what a host must send or receive of a collective, at the line rate of its
-// ports. Follows from the factors of nccl-tests; inside a host data moves for nothing (docs/jobs.md).
+// The bus bandwidth that a collective cannot beat at the line rate of the hosts' ports: what a ring sends through them,
+// of an all-to-all what every algorithm must send. Follows from the factors of nccl-tests, which are made so that busbw
+// compares with the rate of the line. Algorithms that reduce within each host first (trees, NVLS) send less between
+// hosts, and can come out above it.
 #pragma once
 
 #include <optional>

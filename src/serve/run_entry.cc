@@ -13,6 +13,7 @@
 #include "base/plural.h"
 #include "observe/capture.h"
 #include "results/report_text.h"
+#include "serve/json_answer.h"
 #include "serve/run_explanation.h"
 
 namespace weft::serve {
@@ -203,7 +204,9 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Json run_entry(const std::string& id, const std::string& directory) {
+namespace {
+
+Json entry_of(const std::string& id, const std::string& directory) {
   Json entry = empty_entry(id, directory);
   std::error_code ignored;
   if (!fs::is_regular_file(directory + "/results.sqlite", ignored)) {
@@ -219,9 +222,14 @@ Json run_entry(const std::string& id, const std::string& directory) {
   return entry;
 }
 
-Json run_details(OpenRun& run) {
-  Json entry = run_entry(run.id(), run.directory());
-  const lab::Explanation explanation = explanation_of(run.directory());
+}  // namespace
+
+std::string run_entry(const std::string& id, const std::string& directory) {
+  return json_text(entry_of(id, directory));
+}
+
+std::string run_details(OpenRun& run) {
+  Json entry = entry_of(run.id(), run.directory());
 
   entry["why"] = lines_of(run.text("why"));
   entry["expect"] = expectations_of(run);
@@ -229,8 +237,8 @@ Json run_details(OpenRun& run) {
   entry["files"] = files_of(run.directory());
   entry["has"] = has_of(run);
   entry["sample_interval_ps"] = run.number("sample_interval_ps");
-  entry["links"] = links_of(explanation);
-  return entry;
+  entry["links"] = links_of(*explanation_of(run.directory()));
+  return json_text(entry);
 }
 
 }  // namespace weft::serve

@@ -1,17 +1,17 @@
 // What /api/runs says of each run, and /api/runs/ID of one (docs/api.md).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "serve/open_run.h"
 
 namespace weft::serve {
 
-// Of a run, of a study of several, or of one that is damaged: then `problem` says how.
-nlohmann::ordered_json run_entry(const std::string& id, const std::string& directory);
+// As JSON. Of a run, of a study of several, or of one that is damaged: then `problem` says how.
+std::string run_entry(const std::string& id, const std::string& directory);
 // The same and more, of a run that can be read.
-nlohmann::ordered_json run_details(OpenRun& run);
+std::string run_details(OpenRun& run);
 
 // "leaf0:swp1" -> "leaf0".
 std::string node_of_port(const std::string& port);

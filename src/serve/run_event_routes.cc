@@ -39,7 +39,7 @@ Response events_of(const Request& request, OpenRun& run) {
                     {"text", each.text},
                     {"flow", each.flow.empty() ? Json() : Json(each.flow)},
                     {"packet", nullptr}});
-  return json_answer({{"events", list}, {"left_out", merged}, {"kinds", read.kinds}});
+  return json_answer(Json{{"events", list}, {"left_out", merged}, {"kinds", read.kinds}});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "gear/wire_contract.h"
 #include "observe/capture.h"
 #include "results/report_text.h"
+#include "serve/json_answer.h"
 #include "serve/run_entry.h"
 #include "serve/run_lab.h"
 
@@ -162,7 +163,7 @@ int rank_of_severity(const Json& each) {
 
 }  // namespace
 
-Json run_findings(OpenRun& run) {
+std::string run_findings(OpenRun& run) {
   Json list = Json::array();
   add_expectations(run, list);
   add_failures(run, list);
@@ -174,7 +175,7 @@ Json run_findings(OpenRun& run) {
   std::vector<Json> all(list.begin(), list.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const Json& a, const Json& b) { return rank_of_severity(a) < rank_of_severity(b); });
-  return all;
+  return json_text(Json{{"findings", all}});
 }
 
 }  // namespace weft::serve

@@ -2,13 +2,13 @@
 // the analysis of its capture finds.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "serve/open_run.h"
 
 namespace weft::serve {
 
-// A list, the worst first.
-nlohmann::ordered_json run_findings(OpenRun& run);
+// As JSON: `findings`, the worst first.
+std::string run_findings(OpenRun& run);
 
 }  // namespace weft::serve

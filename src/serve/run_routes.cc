@@ -27,7 +27,7 @@ Response list_runs(const RunPlace& place, AnswerCache& cache) {
     const std::string key = "entry\n" + id + "\n" + stamp_of(*directory);
     auto entry = cache.find(key);
     if (!entry) {
-      entry = json_text(run_entry(id, *directory));
+      entry = run_entry(id, *directory);
       cache.keep(key, *entry);
     }
     body += (first ? "" : ",") + *entry;
@@ -46,15 +46,15 @@ Response remove_run(const RunPlace& place, const std::string& id) {
   std::error_code error;
   std::filesystem::remove_all(*directory, error);
   if (error) return problem(500, fmt::format("{} could not be removed: {}", id, error.message()));
-  return json_answer({{"removed", id}});
+  return json_answer(Json{{"removed", id}});
 }
 
 Response lab_of(OpenRun& run) {
   auto text = read_file(run.directory() + "/lab.yaml", kMostLab_B);
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
-  return json_answer({{"text", *text},
-                      {"set", lines_of(run.text("set"))},
-                      {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
+  return json_answer(Json{{"text", *text},
+                          {"set", lines_of(run.text("set"))},
+                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
 }
 
 std::string type_of_file(const std::string& path) {
@@ -71,8 +71,11 @@ void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
     const auto directory = place.find(request.match[0]);
     std::error_code ignored;
     if (directory && !std::filesystem::is_regular_file(*directory + "/results.sqlite", ignored))
-      return json_answer(run_entry(request.match[0], *directory));  // a study: the runs are below it
-    return on_run(place, cache, [](const Request&, OpenRun& run) { return json_answer(run_details(run)); })(request);
+      return Response{
+          200, "application/json", run_entry(request.match[0], *directory), {}, {}};  // a study: the runs are below it
+    return on_run(place, cache, [](const Request&, OpenRun& run) {
+      return Response{200, "application/json", run_details(run), {}, {}};
+    })(request);
   });
   router.add("DELETE", "/api/runs/*", [&](const Request& request) { return remove_run(place, request.match[0]); });
   router.add("GET", "/api/runs/*/lab", on_run(place, cache, [](const Request&, OpenRun& run) { return lab_of(run); }));

@@ -43,7 +43,7 @@ Response list_series(OpenRun& run) {
                     {"most", rows.integer(7)},
                     {"last", rows.integer(8)}});
   }
-  return json_answer({{"series", list}});
+  return json_answer(Json{{"series", list}});
 }
 
 // Names are found at once; patterns are tried one by one.
@@ -167,7 +167,7 @@ Response series_data(const Request& request, OpenRun& run) {
   Json list = Json::array();
   for (const exports::SeriesInfo& each : wanted)
     list.push_back(data_of(run, each, range, static_cast<std::uint64_t>(*points), *rate == 1));
-  return json_answer({{"series", list}, {"left_out", left_out}, {"interval_ps", range.interval_ps}});
+  return json_answer(Json{{"series", list}, {"left_out", left_out}, {"interval_ps", range.interval_ps}});
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMostBody_B = 1 << 20;
+constexpr std::size_t kLongestPath = 1000;
 constexpr std::size_t kMostHeader_B = 64 << 10;
 constexpr std::size_t kMostConnections = 512;
 constexpr int kBacklog = 128;                // the library's is 5, compiled in
@@ -192,7 +193,8 @@ class HttpServer final : public httplib::Server {
         // Bodies of methods that have none are not read either.
         const bool reads_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
                                 request.method == "DELETE";
-        read_to_end = !is_too_large(request) && !is_unbounded(request) && (reads_body || !has_body(request));
+        read_to_end = !is_too_large(request) && request.path.size() <= kLongestPath && !is_unbounded(request) &&
+                      (reads_body || !has_body(request));
         if (read_to_end) return;
         request.headers.erase("Connection");
         request.headers.emplace("Connection", "close");
@@ -261,7 +263,12 @@ tl::expected<std::unique_ptr<Server>, std::string> Server::open(const ServerOpti
     send(refused ? std::move(*refused) : own.router.answer(std::move(request)), from, to);
   };
   own.http.set_pre_routing_handler([send](const httplib::Request& from, httplib::Response& to) {
-    const bool too_large = is_too_large(from);
+    // The library finds handlers by std::regex, which goes a frame deeper for each character.
+    const bool too_large = is_too_large(from), too_long = from.path.size() > kLongestPath;
+    if (too_long) {
+      send(library_error(414), from, to);
+      return httplib::Server::HandlerResponse::Handled;
+    }
     if (!too_large && !is_unbounded(from)) return httplib::Server::HandlerResponse::Unhandled;
     send(too_large ? library_error(413)
                    : problem(411, "a body without a length, or compressed", "send it plain, with Content-Length"),

@@ -75,8 +75,9 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
     remove_empty(directory);
     return problem(500, written.error(), "make room, or choose another directory with --runs");
   }
+  const char* const results = request->kind == "sweep" ? "sweep.json" : "results.json";
   auto words = task_words(*request, options.program, lab_file, directory.string());
-  const auto task = tasks.add(request->kind, *name, std::move(words), (directory / "results.json").string());
+  const auto task = tasks.add(request->kind, *name, std::move(words), (directory / results).string());
   if (task) return json_response(202, {{"task", task_json(*task)}});
   remove_empty(directory);
   Response busy = problem(429, fmt::format("{} tasks wait already", tasks.limits().waiting),

@@ -263,4 +263,16 @@ std::string CollectiveEngine::failure() const {
   return "";
 }
 
+CollectiveUse CollectiveEngine::use() const {
+  CollectiveUse use;
+  for (const auto& host : hosts_) host->add_use(use);
+  std::map<std::pair<const CollectiveHost*, std::uint32_t>, Time_ps> proxies;
+  for (const auto& socket : sockets_) {
+    Time_ps& copied_ps = proxies[{&socket->machine(), socket->cpu()}];
+    copied_ps += socket->copied_ps();
+    use.proxy_ps = std::max(use.proxy_ps, copied_ps);
+  }
+  return use;
+}
+
 }  // namespace weft::workload

@@ -17,6 +17,7 @@
 #include "nccl/cluster.h"
 #include "nccl/communicator.h"
 #include "nccl/operation.h"
+#include "workload/collective_use.h"
 #include "workload/connection.h"
 
 namespace weft::workload {
@@ -103,6 +104,7 @@ class CollectiveEngine {
   // What prepare() found that cannot be connected, with a remedy: nothing should be started then. Empty: nothing.
   const std::string& unconnectable() const { return unconnectable_; }
   std::string failure() const;
+  CollectiveUse use() const;
 
  private:
   friend class CollectiveHost;

@@ -205,9 +205,9 @@ void CollectiveHost::enqueue(const CollectiveItem& what, const StreamPlace& plac
   item.stream = stream;
   item.ready_ps = kNever_ps;
   streams_[stream].items.push_back(index);
-  ++unfinished_;
   Gpu& gpu = gpus_[place.gpu];
   const Time_ps from_ps = std::max(what.earliest_ps, stepping_ ? now_ps_ : 0);
+  if (unfinished_++ == 0) working_from_ps_ = from_ps;
   gpu.call_free_ps = std::max(gpu.call_free_ps, from_ps) + gpu.model.call_ps;
   add_event(gpu.call_free_ps, EventKind::kIssue, index, 0);
 }
@@ -250,7 +250,7 @@ void CollectiveHost::end_item(std::uint32_t index) {
   stream.items.pop_front();
   stream.running = false;
   stream.free_ps = now_ps_;
-  --unfinished_;
+  if (--unfinished_ == 0) working_ps_ += std::max<Time_ps>(0, now_ps_ - working_from_ps_);
   const std::uint32_t number = item.stream;
   free_items_.push_back(index);
   if (!stream.items.empty()) plan_start(number, now_ps_);

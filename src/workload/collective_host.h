@@ -42,6 +42,7 @@ class CollectiveHost final : public host::Program {
   std::int32_t uplink_of(std::optional<std::uint32_t> slot) const;
   std::size_t unfinished() const { return unfinished_; }
   const std::string& failure() const { return failure_; }
+  void add_use(CollectiveUse& use) const;
   // A connection by sockets has sent a message, or received one.
   void socket_sent(std::uint32_t half, Time_ps now_ps) { add_event(now_ps, EventKind::kSent, half, 0); }
   void socket_received(std::uint32_t half, Time_ps now_ps) { add_event(now_ps, EventKind::kReceived, half, 0); }
@@ -156,6 +157,7 @@ class CollectiveHost final : public host::Program {
   Time_ps pass_uplink(std::int32_t slot, bool up, std::uint64_t size_B, Time_ps from_ps);
   std::int64_t block_Bps(const nccl::KernelModel& model, const RunningLane& lane, std::int64_t busy) const;
   Time_ps slice_begin_ps(const RunningLane& lane) const;
+  bool is_staged(const RunningLane& lane) const;
   bool posts_to_network(const RunningLane& lane) const;
   Time_ps hop_ps(const CollectiveSendHalf& half, nccl::Protocol protocol) const;
   void wake_lane(std::uint64_t& waiting);
@@ -216,6 +218,7 @@ class CollectiveHost final : public host::Program {
   std::vector<Port> ports_;
   std::unordered_map<std::uint64_t, std::uint32_t> fifo_of_key_;  // port id and key: send half
   std::size_t unfinished_ = 0;
+  Time_ps blocks_ps_ = 0, host_memory_ps_ = 0, working_ps_ = 0, working_from_ps_ = 0;  // CollectiveUse
   std::string failure_;
 };
 

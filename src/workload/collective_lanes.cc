@@ -168,6 +168,30 @@ std::int64_t CollectiveHost::block_Bps(const nccl::KernelModel& model, const Run
   return lane.schedule.share_percent == 0 ? rate_Bps / busy : rate_Bps / 100 * lane.schedule.share_percent;
 }
 
+// Whether what a block sends or receives over the network lies in host memory, for want of GPUDirect.
+bool CollectiveHost::is_staged(const RunningLane& lane) const {
+  for (std::uint8_t i = 0; i < lane.sends; ++i) {
+    if (lane.now.gives_to(i) && sends_[lane.send[i]].staged) return true;
+  }
+  for (std::uint8_t i = 0; i < lane.receives; ++i) {
+    if (lane.now.takes_from(i) && receives_[lane.receive[i]].staged) return true;
+  }
+  return false;
+}
+
+void CollectiveHost::add_use(CollectiveUse& use) const {
+  for (const CollectiveSendHalf& half : sends_) {
+    const bool socket = half.way == CollectiveWay::kSocket;
+    if (half.way != CollectiveWay::kNet && !socket) continue;
+    ++use.connections;
+    use.staged += half.staged ? 1 : 0;
+    use.sockets += socket ? 1 : 0;
+  }
+  use.working_ps = std::max(use.working_ps, working_ps_);
+  use.blocks_ps += blocks_ps_;
+  use.host_memory_ps += host_memory_ps_;
+}
+
 bool CollectiveHost::posts_to_network(const RunningLane& lane) const {
   for (std::uint8_t i = 0; i < lane.sends; ++i) {
     if (lane.now.posts && lane.now.gives_to(i) && sends_[lane.send[i]].way == CollectiveWay::kNet) return true;
@@ -235,6 +259,8 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   }
   // In LL128 all warps wait for the fence; in Simple one thread does it beside the next slice; LL has none.
   if (protocol == Protocol::kLl128 && posts_to_network(lane)) end_ps += gpu.model.fence_ps;
+  blocks_ps_ += end_ps - begin_ps;
+  if (is_staged(lane)) host_memory_ps_ += end_ps - begin_ps;
   add_event(end_ps, EventKind::kSlice, item, index);
 }
 

@@ -123,6 +123,7 @@ Time_ps CollectiveSocket::write_more(Time_ps now_ps) {
   const Time_ps work_ps = debt_ps_ + cost_.tcp_send_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
   debt_ps_ = 0;
   copy_end_ps_ = std::max(cpus_.run(cpu_, host::CpuWork::kThread, now_ps, work_ps), now_ps + 1);
+  copied_ps_ += work_ps;
   return copy_end_ps_;
 }
 
@@ -138,6 +139,7 @@ Time_ps CollectiveSocket::read_more(Time_ps now_ps) {
   const Time_ps work_ps = debt_ps_ + kSocketCall_ps / 2 + per_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
   debt_ps_ = 0;
   copy_end_ps_ = std::max(cpus_.run(cpu_, host::CpuWork::kThread, now_ps, work_ps), now_ps + 1);
+  copied_ps_ += work_ps;
   return copy_end_ps_;
 }
 

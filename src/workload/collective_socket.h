@@ -24,6 +24,9 @@ class CollectiveSocket final : public TcpConnection {
   // The receiver will read one of that size, and has room for one more.
   void expect(std::uint64_t size_B) { sizes_.push_back(size_B); }
   void add_room(Time_ps now_ps);
+  const CollectiveHost& machine() const { return host_; }
+  std::uint32_t cpu() const { return cpu_; }
+  Time_ps copied_ps() const { return copied_ps_; }  // CPU time
 
  private:
   class Thread final : public host::Program {
@@ -56,7 +59,7 @@ class CollectiveSocket final : public TcpConnection {
   std::uint64_t left_B_ = 0;            // of the one that is being received, or sent
   std::deque<std::uint64_t> sizes_;     // that are to be received
   std::uint64_t copying_B_ = 0;
-  Time_ps copy_end_ps_ = 0, debt_ps_ = 0;
+  Time_ps copy_end_ps_ = 0, debt_ps_ = 0, copied_ps_ = 0;
 };
 
 }  // namespace weft::workload

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "workload/collective_use.h"
 #include "workload/job_options.h"
 
 namespace weft::workload {
@@ -66,6 +67,7 @@ struct JobOutcome {
   std::vector<JobStraggler> stragglers;
   std::uint64_t unfinished = 0;  // ranks
   std::string failure;
+  CollectiveUse use;
   std::shared_ptr<const JobTimes> times;
 
   double mean_step_us() const;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nccl/tests_table.h"
+#include "workload/collective_use.h"
 #include "workload/nccl_options.h"
 
 namespace weft::workload {
@@ -16,6 +17,7 @@ struct NcclResult {
   std::vector<std::string> choices;  // by row: "RING/SIMPLE"
   std::string log;                   // what NCCL_DEBUG asks for
   bool stalled = false;              // a kernel never ended
+  CollectiveUse use;
 };
 
 }  // namespace weft::workload

@@ -232,6 +232,7 @@ void NcclRun::finish_phase(bool interrupted) {
     result_.choices.push_back(choice_text(*communicator_, operation_of(row, false, 0)));
   }
   report.failure = engine_.failure();
+  result_.use = engine_.use();
   if (!all) {
     result_.stalled = !interrupted;
     return;

@@ -178,6 +178,7 @@ PerftestBudget perftest_budget(const PerftestOptions& options, const PortAccount
     take(std::string(kPcieCauses[limit].name) + " (receiver)", receiver[limit], how + kPcieCauses[limit].note);
   }
   take("NIC message rate", idle_Gbps(Wait::kMessageRate), "small messages on few queue pairs");
+  take("NIC context cache", idle_Gbps(Wait::kContext), "more queue pairs at work than the NIC holds contexts of");
   double cpu_Gbps = idle_Gbps(Wait::kPost), contention_Gbps = 0;
   if (account.cpu_ps > account.contention_ps) {
     const double longer =

@@ -54,6 +54,7 @@ workload::Outcome JobWorkload::outcome(World& world) {
   }
   JobOutcome outcome = workload::summarise_job(options_, run_.times(), rates, names);
   outcome.failure = engine_.failure();
+  outcome.use = engine_.use();
   for (workload::JobStraggler& each : outcome.stragglers) {
     constexpr std::string_view kRank = "rank ", kGroup = "group ";
     if (each.what.starts_with(kRank)) {

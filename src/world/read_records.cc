@@ -1,10 +1,12 @@
 #include "world/read_records.h"
 
 #include <algorithm>
+#include <set>
 
 #include "nic/device_control.h"
 #include "nic/ip_datagram.h"
 #include "workload/perftest_budget.h"
+#include "world/world_parts.h"
 
 namespace weft::lab {
 namespace {
@@ -12,6 +14,7 @@ namespace {
 using nic::Wait;
 
 constexpr std::size_t kMostHops = 32;
+constexpr std::size_t kMostRouteChanges = 64;
 constexpr std::size_t kMostSenders = 100'000;  // of the whole world
 
 const char* name_of(Wait wait) {
@@ -28,6 +31,8 @@ const char* name_of(Wait wait) {
       return held::kPause;
     case Wait::kRecovery:
       return held::kRecovery;
+    case Wait::kContext:
+      return held::kContext;
     case Wait::kPcie:
       break;
   }
@@ -53,8 +58,20 @@ std::vector<HeldTime> held_times(const nic::SenderRecord& sender, const nic::Pci
   return out;
 }
 
-// The ports by which a packet leaves, from its host on; empty when that depends on the moment, or does not arrive.
-std::vector<std::string> path_of(World& world, std::uint32_t port, const engine::PacketBody& packet) {
+// When routes change, as far as switches still know.
+std::vector<Time_ps> route_changes(World& world) {
+  std::set<Time_ps> times;
+  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
+    for (const fabric::RouteEpoch& epoch : world.fabric_switch(s).setup().routes) {
+      if (epoch.from_ps > 0 && times.size() < kMostRouteChanges) times.insert(epoch.from_ps);
+    }
+  }
+  return {times.begin(), times.end()};
+}
+
+// The ports by which a packet left at that time, from its host on; empty when that depends on the moment, or does not
+// arrive.
+std::vector<std::string> path_of(World& world, std::uint32_t port, const engine::PacketBody& packet, Time_ps at_ps) {
   std::vector<std::string> path;
   for (std::size_t hop = 0; hop < kMostHops; ++hop) {
     path.push_back(world.book()[port].name);
@@ -62,14 +79,27 @@ std::vector<std::string> path_of(World& world, std::uint32_t port, const engine:
     const std::optional<std::uint32_t> node = world.switch_of(far);
     if (!node) return path;  // a host
     const fabric::Switch& device = world.fabric_switch(*node);
-    const std::optional<std::uint32_t> out = device.way_of(packet);
+    const std::optional<std::uint32_t> out = device.way_of(packet, at_ps);
     if (!out) return {};
     port = device.setup().ports[*out].port_id;
   }
   return {};
 }
 
-void read_senders(World& world, std::uint32_t port, nic::Device& device, RunResult& result) {
+void add_paths(World& world, std::uint32_t port, const engine::PacketBody& packet,
+               const std::vector<Time_ps>& route_changes_ps, SenderEvidence& sender) {
+  sender.path = path_of(world, port, packet, sender.first_ps);
+  for (Time_ps at_ps : route_changes_ps) {
+    if (at_ps <= sender.first_ps || at_ps > sender.last_ps) continue;
+    std::vector<std::string> path = path_of(world, port, packet, at_ps);
+    if (path == sender.path) continue;
+    sender.earlier.push_back({at_ps, std::move(sender.path)});
+    sender.path = std::move(path);
+  }
+}
+
+void read_senders(World& world, std::uint32_t port, nic::Device& device, const std::vector<Time_ps>& route_changes_ps,
+                  RunResult& result) {
   nic::PortRecord& record = *device.record();
   record.settle(result.end_ps);
   const double ps_per_B = 8e12 / static_cast<double>(world.rate_bps(port));
@@ -91,7 +121,9 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, RunResu
     sender.again = each.again;
     sender.only_asks = each.packets > 0 && each.questions == each.packets;
     sender.held = held_times(each, nic::DeviceControl(device).function(each.function), ps_per_B);
-    if (each.connected && each.packet.src != each.packet.dst) sender.path = path_of(world, port, each.packet);
+    if (each.owner < world.lab().workloads.size()) sender.workload = world.lab().workloads[each.owner].name;
+    if (each.connected && each.packet.src != each.packet.dst)
+      add_paths(world, port, each.packet, route_changes_ps, sender);
     result.senders.push_back(std::move(sender));
   }
   for (const nic::PortEvent& each : record.events().records) {
@@ -169,17 +201,33 @@ void read_switch_events(World& world, std::uint32_t index, RunResult& result) {
   result.records_left_out += device.event_log().total - device.event_log().records.size();
 }
 
+// Of cables between two hosts: NICs keep no log of their links.
+void read_links_of_hosts(World& world, RunResult& result) {
+  for (const LinkStateChange& change : link_state_changes(world.lab())) {
+    const LinkConfig& link = world.lab().links[change.link];
+    if (link.a.is_switch() || link.b.is_switch() || change.time_ps > result.end_ps) continue;
+    EventEvidence event;
+    event.first_ps = event.last_ps = change.time_ps;
+    event.kind = change.up ? "link_up" : "link_down";
+    event.port = world.book()[world.port_id(link.a)].name;
+    event.peer = world.book()[world.port_id(link.b)].name;
+    result.noted.push_back(std::move(event));
+  }
+}
+
 }  // namespace
 
 void read_records(World& world, RunResult& result) {
+  const std::vector<Time_ps> route_changes_ps = route_changes(world);
   for (std::uint32_t port = 0; port < world.port_count(); ++port) {
     nic::Device* device = world.device(port);
     if (device == nullptr || !world.has_cable(port) || device->record() == nullptr) continue;
     result.recorded = true;
-    read_senders(world, port, *device, result);
+    read_senders(world, port, *device, route_changes_ps, result);
     read_receiver(world, port, *device, result);
   }
   for (std::uint32_t s = 0; s < world.switch_count() && result.recorded; ++s) read_switch_events(world, s, result);
+  if (result.recorded) read_links_of_hosts(world, result);
   std::stable_sort(result.noted.begin(), result.noted.end(),
                    [](const EventEvidence& a, const EventEvidence& b) { return a.first_ps < b.first_ps; });
 }

@@ -74,6 +74,7 @@ void Session::add_workloads() {
   for (const WorkloadConfig& config : lab_.workloads) {
     const WorkloadSetup setup{world_, config, workloads_.size(), programs_.get(), options_.why};
     workloads_.push_back(std::visit([&](const auto& options) { return activate(options, setup); }, config.options));
+    world_.claim_queue_pairs(static_cast<std::uint32_t>(workloads_.size() - 1));
   }
   if (lab_.sample_ps) sampler_ = std::make_unique<Sampler>(world_, workloads_, *lab_.sample_ps);
 }
@@ -143,10 +144,13 @@ bool Session::start_phase() {
   while (!active_.empty() || take_next_group()) {
     std::erase_if(active_, [&](ActiveWorkload* active) {
       const Time_ps start_ps = group_start_ps_ + active->config().start_ps.value_or(0);
-      if (active->run().start_phase(std::max(phase_start_ps_, start_ps))) return false;
       const auto number =
           std::find_if(workloads_.begin(), workloads_.end(), [&](const auto& each) { return each.get() == active; }) -
           workloads_.begin();
+      world_.claim_queue_pairs(nic::kNobody);
+      const bool goes_on = active->run().start_phase(std::max(phase_start_ps_, start_ps));
+      world_.claim_queue_pairs(static_cast<std::uint32_t>(number));
+      if (goes_on) return false;
       turns_[static_cast<std::size_t>(number)].second = phase_start_ps_;
       return true;
     });

@@ -225,6 +225,13 @@ void World::load_cpus(const WorkloadConfig& workload) {
   }
 }
 
+void World::claim_queue_pairs(std::uint32_t workload) {
+  if (!record_) return;
+  for (nic::Device* device : devices_) {
+    if (device != nullptr && device->record() != nullptr) device->record()->claim(workload);
+  }
+}
+
 void World::add_ports_elsewhere(std::uint32_t host) {
   const std::vector<NicConfig>& nics = lab_.hosts[host].nics;
   for (std::uint32_t n = 0; n < nics.size(); ++n) {

@@ -51,6 +51,8 @@ class World {
   World(const Lab& lab, const WorldOptions& options);
 
   const Lab& lab() const { return lab_; }
+  // Of nodes that record: the queue pairs created since the last call are of this workload, or of nic::kNobody.
+  void claim_queue_pairs(std::uint32_t workload);
   engine::Engine& engine() { return engine_; }
   const engine::Engine& engine() const { return engine_; }
   std::uint32_t port_id(const PortRef& port) const { return plan_.port_id(port); }

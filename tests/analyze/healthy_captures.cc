@@ -54,7 +54,7 @@ void as_xrc(EditableCapture& capture) {
     });
 }
 
-void mirrored_twice(EditableCapture& capture) {
+void mirrored_by_bridge(EditableCapture& capture) {
   capture.mirror_twice(2'300);
 }
 
@@ -197,7 +197,8 @@ std::vector<PlantedCase> healthy_captures() {
       "BridgedMirror", "a mirror session of a bridge that copies each frame twice",
       pair_lab("workloads:\n  - {name: w, perftest: write_bw, client: node00, server: node01, args: \"-q 4 -s 65536 -n "
                "40\"}\n"),
-      "node00:p0", mirrored_twice, {}, kHeaders);
+      "node00:p0", mirrored_by_bridge, {}, kHeaders)
+      .found = {"capture.twice"};
   healthy("LeafSpine", "an all-to-all over leaves and spines",
           "version: 1\nname: planted\nseed: 1\nfabric:\n  template: leaf-spine\n  hosts: 4\n  leaves: 2\n  spines: 2\n"
           "  switch: sn3700c\n  host: {nic: cx5-100g, mtu: 4200 B}\nqos: {profile: roce-lossless}\n"

@@ -113,6 +113,7 @@ std::vector<PlantedCase> loss_faults() {
   const std::string cable = "{kind: dac, length: 1 m}";
   far.replace(far.find(cable), cable.size(), "{kind: fibre, length: 10 km}");
   const std::string lost = lost_packet();
+  const std::string small_port = "nodes: {leaf0: {ports: {swp2: {mtu: 1500 B}}}}\n";
   const std::string one = "write, size: 4 KiB, count: 3, depth: 1, timeout: 10";
   const std::string read = "read, size: 16 KiB, count: 10";
 
@@ -250,6 +251,48 @@ std::vector<PlantedCase> loss_faults() {
   rows.push_back({"RepeatedForNothing", "a message sent again though it was acknowledged",
                   pair_lab(transfer("write, size: 16 KiB, count: 10, depth: 1")), "node00:p0", repeat_acknowledged,
                   "psn.spurious"});
+  rows.push_back(
+      {"MtuBlackHole",
+       "a switch port with an MTU of 1500 B: large packets alone are lost",
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h0, server: h1, transfer: send, size: 512 B, count: 400, start: 0 s}\n"
+                  "  - {name: large, client: h0, server: h1, transfer: write, size: 64 KiB, count: 2, start: 20 us}\n"),
+       "h0:p0,h1:p0",
+       nullptr,
+       "psn.mtu",
+       {"timeout.retries-exhausted"}});
+  rows.push_back(
+      {"MtuBlackHoleRead",
+       "the same for READ responses",
+       switch_lab(
+           2, small_port +
+                  "workloads:\n"
+                  "  - {name: small, client: h1, server: h0, transfer: read, size: 512 B, count: 400, start: 0 s}\n"
+                  "  - {name: large, client: h1, server: h0, transfer: read, size: 64 KiB, count: 2, start: 20 us}\n"),
+       "h0:p0,h1:p0",
+       nullptr,
+       "psn.mtu",
+       {"timeout.retries-exhausted"}});
+  const std::string many = "write, size: 64 KiB, count: 200";
+  rows.push_back({"LinkOutage",
+                  "a link down for 20 ms",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 20 ms", many),
+                  "all",
+                  nullptr,
+                  "psn.outage",
+                  {"timeout.waited"}});
+  rows.push_back({"ShortLinkOutage", "a link down for 40 us, and a NAK behind it",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 340 us", many), "all", nullptr,
+                  "psn.outage"});
+  rows.push_back({"LinkDown",
+                  "a link that goes down and stays so",
+                  faulty("both_directions: true, action: cut, start: 300 us, end: 100 s", many),
+                  "all",
+                  nullptr,
+                  "psn.outage",
+                  {"timeout.retries-exhausted"}});
   rows.push_back({"LostReadResponse",
                   "a READ response dropped",
                   pair_lab("faults:\n  - {link: \"node01:p0\", action: drop, frames: response, qp: 0, psn: 5, "

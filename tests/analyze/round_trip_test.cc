@@ -106,7 +106,12 @@ TEST_P(RoundTrip, CountersAgree) {
   }
   const AnalyzeRun analysis = analyze(interop::shell_quoted(run.capture_path), options);
   ASSERT_FALSE(analysis.json.is_discarded()) << analysis.output;
-  for (const json& each : analysis.json.at("findings")) EXPECT_NE(each.at("id"), "counters.differ") << each.at("what");
+  for (const json& each : analysis.json.at("findings")) {
+    if (each.at("id") != "counters.differ") continue;
+    // A NAK that comes while the requester goes back already is in the capture, and not in this counter.
+    const std::string what = each.at("what");
+    EXPECT_TRUE(row.name.starts_with("LossyReads") && what.starts_with("packet_seq_err")) << what;
+  }
 }
 
 std::vector<PlantedCase> round_trips() {
@@ -138,6 +143,17 @@ std::vector<PlantedCase> round_trips() {
   add("CeMarks", lab_file("faults/ce-mark"));
   add("LossySends", pair_lab(lossy_cable + transfer("send, size: 64 KiB, count: 40, timeout: 8"), formula));
   add("SelectiveRepeat", pair_lab(lossy_cable + transfer("write, size: 64 KiB, count: 40, timeout: 8"), selective));
+  // Responses lost at random, requests, and both: READs are asked for again in part, and by what a NAK names.
+  const auto lossy_both_ways = [](const std::string& what, const std::string& verb) {
+    return "faults:\n  - {link: \"node00:p0\", both_directions: true, action: drop, " + what + "}\n" +
+           transfer(verb + ", count: 40, timeout: 8");
+  };
+  add("LossyReadResponses", pair_lab(lossy_both_ways("frames: response, probability: 1 %", "read, size: 64 KiB")));
+  add("LossyReadRequests", pair_lab(lossy_both_ways("frames: request, probability: 8 %", "read, size: 64 KiB")));
+  add("LossyReads", pair_lab(lossy_both_ways("probability: 8 %", "read, size: 64 KiB")));
+  add("LossyReadsFormula", pair_lab(lossy_both_ways("probability: 8 %", "read, size: 64 KiB"), formula));
+  add("LossyReadsSelective", pair_lab(lossy_both_ways("probability: 8 %", "read, size: 64 KiB"), selective));
+  add("LossyAtomics", pair_lab(lossy_both_ways("probability: 3 %", "fetch-add")));
   add("IncastDcqcn", switch_lab(9, ecn + incast("1 MB")));
   add("IncastPfc", switch_lab(5, pfc + incast("2 MB")));
   add("IncastLossy", switch_lab(5, lossy + incast("1 MB")));

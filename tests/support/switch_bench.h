@@ -65,6 +65,7 @@ struct BenchOptions {
   fabric::RouteTable table;  // of edge 1, behind which is host port `ports`
   std::vector<fabric::RouteEpoch> later_routes;
   std::vector<fabric::LinkChange> link_changes;
+  bool record = false;
 };
 
 class Peer {
@@ -202,6 +203,7 @@ class SwitchBench {
     setup.qos = options.qos;
     setup.routing = options.routing;
     setup.seed = 1;
+    setup.record = options.record;
     for (std::uint32_t p = 0; p < options.ports; ++p) {
       destinations_.push_back({0, static_cast<std::uint16_t>(p), 0x0a000001 + p});
       fabric::SwitchPortConfig port;

@@ -64,9 +64,9 @@ const std::vector<Module>& modules() {
       {"study", {"base", "text"}},
       {"wireshark", {"base"}},
       // The page: what the verbs do, over HTTP.
-      {"serve",
-       {"base", "verbs",   "wire",  "pcap",    "engine",  "fabric",  "nic",   "host", "observe", "nccl",    "workload",
-        "text", "catalog", "model", "results", "explain", "labfile", "world", "live", "gear",    "analyze", "export", "study"}},
+      {"serve", {"base",    "verbs", "wire",     "pcap", "engine",  "fabric", "nic",     "host",
+                 "observe", "nccl",  "workload", "text", "catalog", "model",  "results", "explain",
+                 "labfile", "world", "live",     "gear", "analyze", "export", "study"}},
       {"cli", {"base",  "verbs",    "wire", "engine",  "fabric", "nic",       "host",    "observe",
                "nccl",  "workload", "text", "catalog", "model",  "results",   "explain", "labfile",
                "world", "live",     "gear", "analyze", "export", "wireshark", "serve",   "study"}},

@@ -18,13 +18,15 @@ function multiply(path, times) {
 let rig;
 before(async () => {
   rig = await Rig.open((directory) => {
-    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--capture', 'all', '--snaplen', '128');
+    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--capture', 'all', '--snaplen', '96');
     runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
-    runLab(`${directory}/loss`, 'fabric/loss-rate.yaml', '--capture', 'all', '--snaplen', '128');
+    runLab(`${directory}/loss`, 'faults/loss.yaml', '--capture', 'all', '--snaplen', '128');
     runLab(`${directory}/bare`, 'first-light.yaml');
   });
 });
 after(() => rig?.close());
+// A server may have no /api/status.
+const serious = (page) => page.errors.filter((error) => !error.includes('404'));
 const rows = (page) => page.locator('.list .row');
 
 test('list, tree and bytes', async () => {
@@ -43,7 +45,7 @@ test('list, tree and bytes', async () => {
     assert.match(await page.locator('.field.lit').innerText(), /Type/);
     await field.hover();
     await rig.shot(page, `packets-${dark ? 'dark' : 'light'}`);
-    assert.deepEqual(page.errors, []);
+    assert.deepEqual(serious(page), []);
     await page.context().close();
   }
 });
@@ -66,7 +68,7 @@ test('filter in the address, with help; Back takes it away', async () => {
   await page.locator('input[type=search]').fill('psn==nothing');
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('alert').getByText('is no number').waitFor();
-  assert.deepEqual(page.errors.filter((error) => !error.includes('400')), []);
+  assert.deepEqual(serious(page).filter((error) => !error.includes('400')), []);
 });
 
 test('keys choose packets, and the moment goes to the other views', async () => {
@@ -78,6 +80,7 @@ test('keys choose packets, and the moment goes to the other views', async () => 
   await page.waitForURL(/packet=4/);
   await page.keyboard.press('End');
   await page.waitForURL((url) => Number(url.searchParams.get('packet')) > 1000);
+  await page.getByText(/^Packet \d{4,}/).waitFor();
   const at = new URL(page.url()).searchParams.get('at');
   await page.locator('.about').getByRole('link', { name: 'Time' }).click();
   await page.waitForURL(new RegExp(`/run/incast/time\\?.*at=${at}`));
@@ -87,7 +90,7 @@ test('keys choose packets, and the moment goes to the other views', async () => 
   const there = await rig.page(`/run/incast/packets?at=${at}`);
   await there.locator('.row', { hasText: /\d/ }).first().waitFor();
   await there.waitForFunction(() => document.querySelector('.list').scrollTop > 0);
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(serious(page), []);
 });
 
 test('follows a message, a queue pair, a port', async () => {
@@ -101,7 +104,7 @@ test('follows a message, a queue pair, a port', async () => {
   await page.waitForURL(/number%3E%3D/);
   await rows(page).first().waitFor();
   await rig.shot(page, 'packets-message');
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(serious(page), []);
 });
 
 test('pauses read as words', async () => {
@@ -110,7 +113,7 @@ test('pauses read as words', async () => {
   await rows(page).first().click();
   await page.getByText('CBFC Class Enable Vector').waitFor();
   await rig.shot(page, 'packets-pause');
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(serious(page), []);
 });
 
 test('a million packets open at once', async () => {
@@ -134,7 +137,7 @@ test('a million packets open at once', async () => {
     return Math.abs(first - middle) < middle / 50;
   }, total / 2);
   await rig.shot(page, 'packets-million');
-  assert.deepEqual(page.errors, []);
+  assert.deepEqual(serious(page), []);
 });
 
 test('a run without a capture says how to get one', async () => {
@@ -143,5 +146,5 @@ test('a run without a capture says how to get one', async () => {
   await page.getByRole('button', { name: 'Run this lab again with all packets' }).waitFor();
   await rig.shot(page, 'packets-none');
   assert.ok(!existsSync(`${rig.directory}/bare/capture.pcapng`));
-  assert.deepEqual(page.errors.filter((error) => !error.includes('404')), []);
+  assert.deepEqual(serious(page), []);
 });

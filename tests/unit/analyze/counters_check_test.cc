@@ -44,7 +44,7 @@ struct CountersCheckTest : testing::Test {
     for (int i = 0; i < 3; ++i) see_cnp(b, a);
     see_cnp(a, b);
     Findings findings;
-    check.finish(capture, findings, absent);
+    check.finish(capture, Streams(), findings, absent);
     return findings.all().size();
   }
   void see_pause(std::uint64_t mac) {
@@ -60,7 +60,7 @@ struct CountersCheckTest : testing::Test {
     see_cnp(a, b, sent);
     see_cnp(b, a, received);
     Findings findings;
-    check.finish(capture, findings, absent);
+    check.finish(capture, Streams(), findings, absent);
     return findings.all();
   }
   std::vector<std::string> absent;
@@ -110,7 +110,7 @@ TEST_F(CountersCheckTest, UnknownAddressIsNoFinding) {
   check.use({{"10.0.0.9", "file", {{"np_cnp_sent", 1}}}});
   see_cnp(a, b);
   Findings findings;
-  check.finish(capture, findings, absent);
+  check.finish(capture, Streams(), findings, absent);
   EXPECT_TRUE(findings.all().empty());
   EXPECT_EQ(absent, std::vector<std::string>{"10.0.0.9"});
 }

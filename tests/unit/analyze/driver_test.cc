@@ -180,6 +180,21 @@ TEST(AnalyzeFiles, FramesKeepTheirNumbers) {
   EXPECT_EQ(analysis->findings.all().front().evidence.at(0).frame, 3U);
 }
 
+// As Wireshark shows them for the whole file.
+TEST(AnalyzeFiles, TimesCountFromFirstFrameOfFile) {
+  DriverFiles files;
+  AnalyzeOptions options;
+  options.since_ns = 10'000;
+  CaptureBuilder file = capture_at({100, 110});
+  std::string wrong = send_frame(2);
+  wrong[wrong.size() - 1] ^= 1;
+  file.packet(0, 120, wrong);
+  const auto analysis = analyze_files({files.write("a", file.bytes)}, options);
+  ASSERT_TRUE(analysis);
+  EXPECT_EQ(analysis->capture.begin_ns, 100'000);
+  EXPECT_NE(analysis_text(*analysis).find("frame 3 at 20.00 us"), std::string::npos) << analysis_text(*analysis);
+}
+
 TEST(AnalyzeFiles, CutAndDamagedFilesGiveWhatTheyHold) {
   DriverFiles files;
   Buffer cut = capture_at({1, 2, 3}).bytes;

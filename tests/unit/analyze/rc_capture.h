@@ -28,7 +28,7 @@ class RcCaptureTest : public testing::Test {
     frame.time_ns = now_ns_;
     frame.kind = FrameKind::kRoce;
     frame.p_key = 0xffff;
-    if (capture_.frames++ == 0) capture_.first_ns = now_ns_;
+    if (capture_.frames++ == 0) capture_.begin_ns = capture_.first_ns = now_ns_;
     capture_.last_ns = now_ns_;
     const StreamId stream = streams_.see(frame);
     transport_.see(frame, stream, streams_);
@@ -79,7 +79,7 @@ class RcCaptureTest : public testing::Test {
   void wait(std::int64_t ns) { now_ns_ += ns; }
 
   void finish() {
-    transport_.end();
+    transport_.end(streams_);
     const RcContext context{transport_, streams_, capture_};
     Addresses addresses;
     wire::IpAddress address{};

@@ -195,5 +195,95 @@ TEST_F(RcTransportTest, RethLengthDiffersFromPayload) {
   EXPECT_EQ(found(), None{"message-length.reth"});
 }
 
+// The path MTU is known with the first response; a NAK came before it, and a new READ follows what is asked again.
+TEST_F(RcTransportTest, ReadBehindRepeatedOnesIsCounted) {
+  request(Opcode::kReadRequest, 100, 0, 2048);
+  request(Opcode::kReadRequest, 102, 0, 2048);
+  ack(100, 0, kNakSequence);
+  request(Opcode::kReadRequest, 100, 0, 2048);
+  request(Opcode::kReadRequest, 102, 0, 2048);
+  request(Opcode::kReadRequest, 104, 0, 2048);
+  for (std::uint32_t psn = 100; psn < 106; psn += 2) {
+    answer(Opcode::kReadResponseFirst, psn, kAckAll, (psn - 98) / 2, 1024);
+    answer(Opcode::kReadResponseLast, psn + 1, kAckAll, (psn - 98) / 2, 1024);
+  }
+  finish();
+  EXPECT_EQ(conversation().goodput_B, 6u * 1024);
+  EXPECT_EQ(conversation().to_a_B, 6u * 1024);
+  EXPECT_EQ(conversation().to_b_B, 0u);
+  EXPECT_EQ(conversation().retransmitted, 2u);
+  EXPECT_EQ(verdict("read-response"), Verdict::kHealthy);
+}
+
+TEST_F(RcTransportTest, AtomicsMoveOneWordEach) {
+  request(Opcode::kFetchAdd, 100, 0);
+  request(Opcode::kCompareSwap, 101, 0);
+  answer(Opcode::kAtomicAck, 100, kAckAll, 1);
+  answer(Opcode::kAtomicAck, 101, kAckAll, 2);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().goodput_B, 16u);
+}
+
+// IBTA annex A19: one PSN each; the answer is a READ response of no bytes.
+TEST_F(RcTransportTest, FlushAndAtomicWriteTakePsns) {
+  only(100);
+  ack(100, 1);
+  request(static_cast<Opcode>(0x1c), 101, 0);
+  answer(Opcode::kReadResponseOnly, 101, kAckAll, 2);
+  request(static_cast<Opcode>(0x1d), 102, 0);
+  answer(Opcode::kReadResponseOnly, 102, kAckAll, 3);
+  only(103);
+  ack(103, 4);
+  EXPECT_EQ(found(), None{});
+  EXPECT_EQ(conversation().messages, 4u);
+  EXPECT_EQ(conversation().verbs, (std::vector<std::string>{"SEND", "FLUSH", "ATOMIC_WRITE"}));
+}
+
+TEST_F(RcTransportTest, NakOfPacketBeforeCaptureExplainsRetransmission) {
+  streams_.know({0, 0x22}, {1, 0x11});
+  for (std::uint32_t psn = 101; psn < 106; ++psn) only(psn);
+  ack(100, 0, kNakSequence);
+  for (std::uint32_t psn = 100; psn < 106; ++psn) only(psn);
+  ack(105, 6);
+  only(106);
+  ack(106, 7);
+  EXPECT_EQ(found(), None{});
+}
+
+TEST_F(RcTransportTest, MessageWithoutItsFirstPacketHasNoSize) {
+  request(Opcode::kSendMiddle, 100);
+  request(Opcode::kSendLast, 101, 512, 0, true);
+  ack(101, 1);
+  finish();
+  EXPECT_EQ(conversation().messages, 1u);
+  EXPECT_FALSE(conversation().sizes_known);
+}
+
+// Both ends send: what one gets is not added to what the other gets.
+TEST_F(RcTransportTest, DirectionsAreApart) {
+  const auto send = [this](AddressId src, AddressId dst, std::uint32_t qp, Opcode opcode, std::uint32_t payload_B) {
+    Frame frame;
+    frame.src = src;
+    frame.dst = dst;
+    frame.dest_qp = qp;
+    frame.opcode = opcode;
+    frame.psn = 7;
+    frame.payload_B = payload_B;
+    frame.ack_req = payload_B > 0;
+    frame.has_aeth = opcode == Opcode::kAck;
+    frame.syndrome = kAckAll;
+    frame.msn = 1;
+    see(frame);
+  };
+  send(0, 1, 0x11, Opcode::kSendOnly, 700);
+  send(1, 0, 0x22, Opcode::kAck, 0);
+  send(1, 0, 0x22, Opcode::kSendOnly, 300);
+  send(0, 1, 0x11, Opcode::kAck, 0);
+  finish();
+  EXPECT_EQ(conversation().goodput_B, 1000u);
+  EXPECT_EQ(conversation().to_b_B, 700u);
+  EXPECT_EQ(conversation().to_a_B, 300u);
+}
+
 }  // namespace
 }  // namespace weft::analyze

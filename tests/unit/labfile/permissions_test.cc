@@ -18,6 +18,11 @@ TEST(Permissions, FindsProgramsFilesAndPortsToOutside) {
   EXPECT_EQ(needs("]["), 0U);
 }
 
+TEST(Permissions, TellsFilesFromPrograms) {
+  EXPECT_TRUE(files_named("workloads: [{name: a, program: [{node: h0, command: id}]}]").empty());
+  EXPECT_EQ(files_named("workloads: [{name: a, flows: {pattern: matrix, file: /etc/passwd}}]").size(), 1U);
+}
+
 TEST(Permissions, LooksAtOverridesAndNamesPlace) {
   const std::vector<std::string> set{"workloads[0].flows.file=/etc/passwd"};
   const std::string_view text = "workloads:\n  - {name: a, flows: {pattern: matrix}}\n";

@@ -1,5 +1,6 @@
 #include "serve/fabric_routes.h"
 
+#include "results/sqlite_file.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {
@@ -35,8 +36,9 @@ TEST(FabricRoutes, DrawsNodesCablesAndThresholds) {
   EXPECT_EQ(fabric["nodes"][10]["tier"], 1);
   ASSERT_EQ(fabric["links"].size(), 10u);
   EXPECT_EQ(fabric["links"][0]["length_m"], 2.0);
-  ASSERT_EQ(fabric["queues"].size(), 10u);  // class 3 of each port
-  const auto& queue = fabric["queues"][0];
+  ASSERT_EQ(fabric["queues"].size(), 20u);  // classes 0 and 3 of each port
+  EXPECT_EQ(fabric["queues"][0]["xoff_B"], nullptr);
+  const auto& queue = fabric["queues"][10];
   EXPECT_EQ(queue["class"], 3);
   EXPECT_LT(queue["ecn_min_B"], queue["ecn_max_B"]);
   // The limit that the switch itself kept: nobody held more in the shared pool.
@@ -47,7 +49,7 @@ TEST(FabricRoutes, DrawsNodesCablesAndThresholds) {
   EXPECT_LE(queue["xon_B"], queue["xoff_B"]);
 }
 
-TEST(FabricRoutes, ActivityAddsUpToTheCounters) {
+TEST(FabricRoutes, ActivityAddsUpToCounters) {
   ServedRuns served;
   served.run("one", kIncastLab);
   const auto activity = served.get("/api/runs/one/activity", {{"bins", "200"}});

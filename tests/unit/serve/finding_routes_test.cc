@@ -55,7 +55,7 @@ TEST(NodeRoutes, ShowsChainCountersAndQueues) {
   EXPECT_EQ(served.ask("/api/runs/one/nodes/none").status, 404);
 }
 
-TEST(AnswerCache, ForgetsTheOldest) {
+TEST(AnswerCache, ForgetsOldest) {
   AnswerCache cache(1000);
   for (int i = 0; i < 10; ++i) cache.keep("k" + std::to_string(i), std::string(190, 'x'));
   EXPECT_LE(cache.size_B(), 1000u);

@@ -37,7 +37,7 @@ TEST(FlowRoutes, SummaryIsExact) {
   EXPECT_EQ(summary["fct"]["cdf"]["x"].back(), flows["fct_max_ps"]);
 }
 
-TEST(FlowRoutes, PathsAreThePortsByWhichTheyLeave) {
+TEST(FlowRoutes, PathsListEgressPorts) {
   ServedRuns served;
   served.run("one", kIncastLab);
   const auto paths = served.get("/api/runs/one/paths", {{"flows", "incast.3,nothing,incast.3"}})["paths"];

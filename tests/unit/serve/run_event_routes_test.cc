@@ -6,7 +6,7 @@
 namespace weft::serve {
 namespace {
 
-TEST(EventRoutes, CountsWhatTheCountersCount) {
+TEST(EventRoutes, CountsMatchCounters) {
   ServedRuns served;
   const auto results = served.run("one", kIncastLab);
   const auto answer = served.get("/api/runs/one/events", {{"limit", "50000"}});
@@ -30,7 +30,7 @@ TEST(EventRoutes, CountsWhatTheCountersCount) {
   EXPECT_EQ(nlohmann::json(counts), answer["kinds"]);
 }
 
-TEST(EventRoutes, FewHaveTheCountsOfAll) {
+TEST(EventRoutes, FewHaveCountsOfAll) {
   ServedRuns served;
   served.run("one", kIncastLab);
   const auto all = served.get("/api/runs/one/events", {{"limit", "50000"}});

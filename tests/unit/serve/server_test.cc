@@ -160,6 +160,7 @@ TEST_F(ServerTest, SurvivesHostileRequests) {
     EXPECT_EQ(answer.find("\r\nSet-Cookie"), std::string::npos) << request.substr(0, 60);
     EXPECT_LT(answer.size(), 4096U);
   }
+  EXPECT_TRUE(has_status(asked(server, "GET /" + std::string(8000, 'a')), 414));
   // A header that has no end.
   RawClient endless(server.port());
   endless.send("GET /api/echo HTTP/1.1\r\n");

@@ -27,7 +27,7 @@ std::vector<std::int64_t> values_of(const SeriesSet& set, const Series& series) 
 }
 
 // 6 ms: the interval doubles once. Each sample is the one that the given interval has at that moment.
-TEST(Sampler, ChosenIntervalDoublesAsTheRunGetsLonger) {
+TEST(Sampler, ChosenIntervalDoublesInLongRuns) {
   const support::FabricLab chosen_lab = sampled_flows(30'000'000, 0), given_lab = sampled_flows(30'000'000, us(2));
   const auto chosen = run_lab(chosen_lab.lab, {}), given = run_lab(given_lab.lab, {});
   ASSERT_TRUE(chosen && given);

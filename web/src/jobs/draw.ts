@@ -101,9 +101,9 @@ export function drawAxis(context: CanvasRenderingContext2D, colours: Look, windo
 
 // Neighbours that share a pixel are drawn once.
 export class Bars {
-  private ends = new Map<string, number>();
+  private ends = new Map<number, number>();
   constructor(private context: CanvasRenderingContext2D, private window: Window, private width: number) {}
-  bar(row: string, from: number, to: number, y: number, height: number, fill: string | CanvasPattern) {
+  bar(row: number, from: number, to: number, y: number, height: number, fill: string | CanvasPattern) {
     if (to < this.window.from || from > this.window.to) return;
     const scale = (this.width - left) / (this.window.to - this.window.from);
     const begin = left + Math.max(0, (from - this.window.from) * scale);
@@ -132,9 +132,9 @@ export function drawRanks(canvas: HTMLCanvasElement, job: Job, window: Window, w
   const { rank, kind, from_ps, to_ps } = job.states;
   for (let i = 0; i < rank.length; ++i) {
     const what = job.kinds[kind[i]];
-    const row = `${rank[i]} ${what}`;
+    const row = rank[i] * 4 + kind[i];
     if (what === 'compute') bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + 0.5, thick, colours.compute);
-    else if (what === 'exposed') bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + 0.5, thick, rowHeight >= 5 ? pattern : colours.exposed);
+    else if (what === 'exposed') bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + 0.5, rowHeight >= 5 ? thick : Math.max(1, thick / 2), rowHeight >= 5 ? pattern : colours.exposed);
     else if (rowHeight >= 8) bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + thick / 2, 1, colours.soft);
   }
   if (rowHeight >= 8) {
@@ -142,7 +142,7 @@ export function drawRanks(canvas: HTMLCanvasElement, job: Job, window: Window, w
     for (let i = 0; i < s.track.length; ++i) {
       if (job.kinds[s.kind[i]] !== 'communication') continue;
       const own = job.tracks[s.track[i]].rank;
-      bars.bar(`${own} beside`, s.from_ps[i], s.to_ps[i], y(own) + thick + 1, 2, colours.beside);
+      bars.bar(own * 4 + 1, s.from_ps[i], s.to_ps[i], y(own) + thick + 1, 2, colours.beside);
     }
   }
   drawLabels(context, colours, job, rowHeight);
@@ -198,7 +198,7 @@ export function drawRows(canvas: HTMLCanvasElement, rows: Row[], window: Window,
     const bars = new Bars(context, window, width);
     for (const bar of row.bars) {
       const fill = bar.kind === 'compute' ? colours.compute : bar.kind === 'exposed' ? pattern : colours.beside;
-      bars.bar('', bar.from, bar.to, y + 1, rowHeight - 3, fill);
+      bars.bar(0, bar.from, bar.to, y + 1, rowHeight - 3, fill);
     }
     context.textAlign = 'left';
     for (const bar of row.bars) {

@@ -220,6 +220,7 @@ export const kinds: Record<string, { title: string; sign: 'tick' | 'ticks' | 'cr
   link_down: { title: 'link down', sign: 'flag' },
   link_up: { title: 'link up', sign: 'flag' },
   pfc_storm: { title: 'PFC storm', sign: 'flag' },
+  pfc_storm_over: { title: 'PFC storm over', sign: 'flag' },
   watchdog: { title: 'watchdog', sign: 'flag' },
   drop: { title: 'drop', sign: 'cross' },
   timeout: { title: 'timeout', sign: 'cross' },

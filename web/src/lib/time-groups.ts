@@ -1,5 +1,5 @@
 // Which series the time view draws, in which plots: those of the chosen flows, or the largest.
-import type { Fabric, Flows, SeriesEntry } from './types';
+import type { Fabric, Flows, SeriesData, SeriesEntry } from './types';
 
 export interface Group {
   key: string;
@@ -59,7 +59,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   add('drops', 'Packets lost per second', drops, largest(drops, 5, 'last'), true);
   for (const id of extra) {
     const s = all.find((e) => e.id === id);
-    if (s) out.push({ key: `series ${id}`, title: id, entries: [s], left: 0, rate: true, limits: [], removable: true });
+    if (s) out.push({ key: `series ${id}`, title: id, entries: [s], left: 0, rate: isCounter(s), limits: [], removable: true });
   }
   return out;
 }
@@ -86,3 +86,16 @@ export function valueAt(x: number[], v: (number | null)[], at: number): number |
   }
   return low === 0 ? null : v[low - 1];
 }
+
+// Of a counter that was asked for as it is: the mean change in each part of the time. More to read than its least and most
+// when samples are short: a packet is sent or is not.
+export function meanRate(d: SeriesData): SeriesData {
+  const [unit, factor] = d.unit === 'B' ? ['b/s', 8e12] : d.unit === 'ps' ? ['share', 1] : ['1/s', 1e12];
+  const [t_ps, mean]: [number[], number[]] = [[], []];
+  for (let i = 0; i + 1 < d.t_ps.length; ++i) {
+    t_ps.push(d.t_ps[i]);
+    mean.push(((d.min[i + 1] - d.min[i]) * factor) / Math.max(1, d.t_ps[i + 1] - d.t_ps[i]));
+  }
+  return { id: d.id, unit, t_ps, min: mean, max: mean };
+}
+export const isCounter = (s: SeriesEntry) => !['queue_B', 'buffer_B', 'headroom_B', 'rate_bps'].includes(s.metric);

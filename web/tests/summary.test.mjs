@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { parameter } from './fabrics.mjs';
+import { Rig, runLab } from './support.mjs';
+
+let rig;
+before(async () => {
+  rig = await Rig.open((directory) => {
+    runLab(`${directory}/incast-ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    runLab(`${directory}/link-cut`, 'fabric/link-cut.yaml', '--set', 'sample=auto');
+    runLab(`${directory}/plain`, 'first-light.yaml');
+  });
+});
+after(() => rig.close());
+
+test('the first screen says what happened and leads to the moment', async () => {
+  const page = await rig.page('/run/incast-ecn');
+  await page.getByRole('heading', { level: 1 }).filter({ hasText: '16 of 16 flows' }).waitFor();
+  for (const text of ['links', 'flows', 'events']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
+  await page.getByText('4 of 4 met').waitFor();
+  await page.getByText('16 of 16 flows done').first().waitFor();
+  assert.match(await page.locator('.command code').textContent(), /^weft run incast-ecn\/lab\.yaml --seed 1 --set sample=auto/);
+  await page.getByLabel('The run over time').first().waitFor();
+  await page.waitForTimeout(400);
+  await rig.shot(page, 'summary-incast');
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'report.md' }).click()]);
+  assert.equal(file.suggestedFilename(), 'report.md');
+  await page.locator('.links a.first').click();
+  await page.waitForFunction(() => location.pathname.endsWith('/time'));
+  assert.ok(Number(parameter(page, 'at')) > 0);
+  assert.deepEqual(page.errors, []);
+});
+
+test('the strip leads to the time view', async () => {
+  const page = await rig.page('/run/link-cut', { dark: true });
+  const strip = page.locator('.strip canvas');
+  await strip.waitFor();
+  await page.waitForTimeout(300);
+  await rig.shot(page, 'summary-link-cut-dark');
+  const box = await strip.boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await page.waitForFunction(() => location.pathname.endsWith('/time'));
+  assert.ok(Math.abs(Number(parameter(page, 'at')) - 7471e6 / 2) < 60e6);
+  assert.deepEqual(page.errors, []);
+});
+
+test('a run without series says how to get them', async () => {
+  const page = await rig.page('/run/plain');
+  await page.getByText('--set sample=auto').waitFor();
+  assert.deepEqual(page.errors, []);
+});
+
+test('the legend shows every sign, from any view', async () => {
+  for (const dark of [false, true]) {
+    const page = await rig.page('/run/incast-ecn/time', { dark });
+    await page.keyboard.press('?');
+    const samples = page.getByRole('complementary', { name: 'Legend' }).locator('canvas');
+    await samples.first().waitFor();
+    assert.ok((await samples.count()) >= 12);
+    const empty = await samples.evaluateAll((list) => list.filter((c) => !c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0)).length);
+    assert.equal(empty, 0);
+    await rig.shot(page, `legend${dark ? '-dark' : ''}`);
+    await page.keyboard.press('Escape');
+    assert.equal(await samples.count(), 0);
+    assert.deepEqual(page.errors, []);
+  }
+});

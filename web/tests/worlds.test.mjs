@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Rig, root, weft } from './support.mjs';
+
+// Worlds of this test alone.
+const place = mkdtempSync(join(tmpdir(), `weft-worlds-${process.pid}-`));
+process.env.XDG_RUNTIME_DIR = place;
+const run = (...words) => spawnSync(weft, words, { encoding: 'utf8' });
+const started = (...words) => new Promise((ended) => spawn(weft, words, { stdio: 'ignore' }).on('exit', ended));
+
+let rig;
+before(async () => {
+  rig = await Rig.open(() => {});
+});
+after(async () => {
+  run('down', 'page-world');
+  await rig.close();
+  rmSync(place, { recursive: true, force: true });
+});
+
+test('without a world it says how to start one', async () => {
+  const page = await rig.page('/worlds');
+  await page.getByText('No world is up').waitFor();
+  assert.deepEqual(page.errors, []);
+});
+
+test('a world comes up, programs run, counters and rates follow', async () => {
+  const page = await rig.page('/worlds');
+  const up = run('up', join(root, 'labs/live/one-switch-100g.yaml'), '--name', 'page-world');
+  assert.equal(up.status, 0, up.stderr);
+  await page.getByRole('link', { name: 'page-world' }).click();
+  assert.match(page.url(), /\/worlds\/page-world$/);
+  await page.getByText('None runs.').waitFor();
+  const server = started('exec', '--world', 'page-world', 'h0', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000');
+  await page.getByRole('cell', { name: 'ib_write_bw' }).waitFor();
+  const client = started('exec', '--world', 'page-world', 'h1', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000', 'h0');
+  // "To", "Line", "Sends": while it sends, with the share of the line behind it.
+  const sends = page.getByRole('row', { name: /^h1:p0/ }).first().getByRole('cell').nth(3);
+  await sends.filter({ hasText: /^[1-9].* Gb\/s$/ }).waitFor();
+  await rig.shot(page, 'worlds-busy');
+  await Promise.all([server, client]);
+  const sent = page.getByRole('row', { name: /^h1:p0/ }).first();
+  await sent.getByText(/GB|MB/).first().waitFor();
+  await page.getByLabel('Filter of counters').fill('h1 tx_packets_phy');
+  await page.getByText(/^1 of /).waitFor();
+  await rig.shot(page, 'worlds');
+  assert.deepEqual(page.errors, []);
+  const dark = await rig.page('/worlds/page-world', { dark: true });
+  await dark.getByRole('heading', { name: 'Queues' }).waitFor();
+  await rig.shot(dark, 'worlds-dark');
+  assert.deepEqual(dark.errors, []);
+});
