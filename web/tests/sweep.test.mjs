@@ -86,6 +86,6 @@ test('a sweep is started, followed and shown', async () => {
   await rig.shot(page, 'sweep-form');
   await page.getByRole('button', { name: 'Run 2 runs' }).click();
   await page.waitForURL(/\/sweep\/mine/);
-  await page.locator('.curve circle').nth(1).waitFor({ timeout: 60_000 });
+  await page.locator('.curve circle').nth(1).waitFor({ timeout: 30_000 });
   assert.deepEqual(page.errors.filter((text) => !text.includes('404')), []);
 });
