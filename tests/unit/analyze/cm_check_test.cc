@@ -48,7 +48,7 @@ struct CmCheckTest : testing::Test {
   }
   Ids ids() {
     findings = {};
-    transport.end();
+    transport.end(streams);
     check.finish(addresses, streams, transport, 1'000'000'000, findings);
     return ids_of(findings);
   }
