@@ -163,11 +163,17 @@ void add_fabric(Answers& answers) {
   const std::size_t bins = std::clamp<std::size_t>(1'000'000 / directions, 50, kReportBins);
   const Response activity = answers.ask("/activity", {{"bins", std::to_string(bins)}});
   if (activity.status == 200) answers.put("/activity", activity.body);
+  // Of large fabrics the switches come first.
+  const Json& nodes = part_of(fabric, "nodes");
+  const std::size_t most = nodes.size() <= kReportNodes ? kReportNodes : kReportNodesOfMany;
   std::size_t count = 0;
-  for (const Json& node : part_of(fabric, "nodes")) {
-    if (++count > kReportNodes) break;
-    answers.add("/nodes/" + node.value("name", ""));
+  for (const bool hosts : {false, true}) {
+    for (const Json& node : nodes) {
+      if ((node.value("kind", "") == "host") == hosts && count++ < most)
+        answers.add("/nodes/" + node.value("name", ""));
+    }
   }
+  if (nodes.size() > most) answers.note(fmt::format("counters of {} of {} nodes", nodes.size() - most, nodes.size()));
 }
 
 std::string replaced(const std::string& text, std::string_view from, std::string_view to) {

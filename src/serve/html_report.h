@@ -19,6 +19,7 @@ inline constexpr std::size_t kReportEvents = 5000;
 inline constexpr std::size_t kReportPackets = 1000;       // in the list
 inline constexpr std::size_t kReportPacketDetails = 100;  // with all fields
 inline constexpr std::size_t kReportNodes = 200;          // with counters and QoS
+inline constexpr std::size_t kReportNodesOfMany = 48;     // the same, of a fabric of more nodes
 inline constexpr std::size_t kReportSeriesOfMetric = 16;
 inline constexpr std::size_t kReportRates = 64;  // series of the rate of a flow
 
