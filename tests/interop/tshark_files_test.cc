@@ -212,7 +212,7 @@ TEST_F(TsharkFiles, UnwritableDirectoryIsError) {
   std::ofstream(dir_.file("occupied")) << "a file";
   const CommandResult result =
       run_command(kWeft + " wireshark install --dir " + shell_quoted(dir_.file("occupied/x")) + " 2>&1");
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.output.find("occupied"), std::string::npos) << result.output;
 }
 

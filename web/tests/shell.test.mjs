@@ -10,7 +10,7 @@ after(() => rig.close());
 
 test('tabs change the address and keys choose them', async () => {
   const page = await rig.page('/run/first-light');
-  await page.getByRole('link', { name: 'Flows' }).click();
+  await page.getByRole('navigation', { name: 'Views of the run' }).getByRole('link', { name: 'Flows' }).click();
   assert.match(page.url(), /\/run\/first-light\/flows$/);
   await page.keyboard.press('3');
   assert.match(page.url(), /\/run\/first-light\/time$/);
