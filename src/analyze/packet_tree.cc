@@ -213,23 +213,23 @@ std::string packet_tree_text(const std::vector<TreeLayer>& tree) {
 }
 
 std::string packet_tree_json(const std::vector<TreeLayer>& tree) {
-  using Json = nlohmann::ordered_json;
-  Json layers = Json::array();
+  using TreeJson = nlohmann::ordered_json;
+  TreeJson layers = TreeJson::array();
   for (const TreeLayer& layer : tree) {
-    Json fields = Json::array();
+    TreeJson fields = TreeJson::array();
     for (const TreeField& field : layer.fields) {
-      Json each{{"name", field.name},
-                {"filter", field.filter},
-                {"value", field.value},
-                {"offset", field.offset},
-                {"length", field.length}};
+      TreeJson each{{"name", field.name},
+                    {"filter", field.filter},
+                    {"value", field.value},
+                    {"offset", field.offset},
+                    {"length", field.length}};
       if (!field.note.empty()) each["note"] = field.note;
       fields.push_back(std::move(each));
     }
     layers.push_back(
         {{"name", layer.name}, {"offset", layer.offset}, {"length", layer.length}, {"fields", std::move(fields)}});
   }
-  return layers.dump();
+  return layers.dump(-1, ' ', false, TreeJson::error_handler_t::replace);
 }
 
 }  // namespace weft::analyze
