@@ -70,7 +70,10 @@ std::string flows_line(const Explanation& explanation) {
     most = cause;
     most_time = time;
   }
-  const FlowAnswer& flow = *slowest(explanation.flows, most);
+  const FlowAnswer* found = slowest(explanation.flows, most);
+  // Only in a file that no run writes: causes without any time.
+  if (found == nullptr) return "flows: no time was recorded";
+  const FlowAnswer& flow = *found;
   if (most == "none" && sent > 1) {
     std::string out = fmt::format("flows: {} of {}: nothing held them back", counts[most], sent);
     if (latency_tests > 0)
