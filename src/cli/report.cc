@@ -42,7 +42,8 @@ int run(const ReportArguments& arguments) {
     return wrong_input(fmt::format("{}: {}", arguments.directory, report.error()),
                        "give the directory of a run, as weft run LAB --out DIR leaves it");
   const std::string path = arguments.out.empty() ? arguments.directory + "/report.html" : arguments.out;
-  if (auto written = write_file(path, report->html); !written) return failed(written.error());
+  if (auto written = write_file(path, report->html); !written)
+    return failed(written.error(), "make room, or choose another place with --out FILE");
   if (arguments.json) {
     std::vector<std::string> names;
     for (const std::string& each : report->left_out) names.push_back(json_string(each));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/files.h"
 #include "text/yaml_tree.h"
@@ -107,10 +108,19 @@ tl::expected<void, StudyProblem> make_cells(SweepPlan& plan) {
   return {};
 }
 
+bool is_complete(const std::string& directory) {
+  const auto has = [&](const char* name) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(directory + "/" + name, ignored);
+  };
+  return has("results.json") && has("results.sqlite") && has("report.md") && has("lab.yaml");
+}
+
 std::size_t find_done(SweepPlan& plan) {
   std::size_t done = 0;
   for (SweepCell& cell : plan.cells) {
     const std::string directory = plan.directory_of(cell);
+    if (!is_complete(directory)) continue;
     auto run = read_figures(directory);
     if (!run || run->interrupted || run->set != plan.set_of(cell) || (plan.seed && run->seed != *plan.seed)) continue;
     auto lab = read_file(directory + "/lab.yaml", lab::kMaxYamlSize_B);

@@ -72,7 +72,7 @@ std::string end_of_log(const std::string& path) {
 void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
   const std::string log = log_of(plan, cell);
   cell.status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-  const bool has_results = std::filesystem::exists(plan.directory_of(cell) + "/results.json");
+  const bool has_results = is_complete(plan.directory_of(cell));
   if (cell.status == kExitInterruptedRun) {
     cell.state = CellState::kWaits;
   } else if (cell.status == kExitWrongLab || cell.status > kExitWrongLab || !has_results) {

@@ -14,13 +14,7 @@
 #include "results/results_json.h"
 #include "results/results_store.h"
 #include "results/sqlite_file.h"
-#include "serve/fabric_routes.h"
-#include "serve/finding_routes.h"
-#include "serve/flow_routes.h"
-#include "serve/node_routes.h"
-#include "serve/run_event_routes.h"
-#include "serve/run_routes.h"
-#include "serve/series_routes.h"
+#include "serve/run_data_routes.h"
 #include "world/runner.h"
 
 namespace weft::serve {
@@ -64,13 +58,7 @@ class ServedRuns {
                testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
-    add_run_routes(router_, place_, cache_);
-    add_fabric_routes(router_, place_, cache_);
-    add_series_routes(router_, place_, cache_);
-    add_run_event_routes(router_, place_, cache_);
-    add_flow_routes(router_, place_, cache_);
-    add_node_routes(router_, place_, cache_);
-    add_finding_routes(router_, place_, cache_);
+    add_run_data_routes(router_, place_, cache_);
   }
   ~ServedRuns() {
     std::error_code ignored;

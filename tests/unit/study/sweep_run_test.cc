@@ -26,6 +26,8 @@ case $set in
 esac
 mkdir -p "$out"
 printf 'version: 1\n' > "$out/lab.yaml"
+touch "$out/report.md"
+[ "$set" = a=5 ] || touch "$out/results.sqlite"
 printf '{"lab": "x", "seed": 1, "set": ["%s"], "workloads": [{"name": "w", "flows": {"done": %s}}]}' "$set" "${set#a=}" > "$out/results.json"
 echo run >> "$out/count"
 )";
@@ -52,6 +54,15 @@ TEST_F(SweepRunTest, FailuresStayInTheirCells) {
   EXPECT_EQ(plan_.cells[1].problem, "lab.yaml:1: wrong");
   EXPECT_EQ(plan_.cells[2].problem, "ended by signal 9");
   EXPECT_EQ(plan_.cells[3].state, CellState::kDone);
+}
+
+TEST_F(SweepRunTest, RunWithoutAllFilesHasFailed) {
+  plan_.axes = {{"a", {"1", "5"}}};
+  ASSERT_TRUE(make_cells(plan_));
+  run_cells(plan_, options_);
+  EXPECT_EQ(plan_.cells[0].state, CellState::kDone);
+  EXPECT_EQ(plan_.cells[1].state, CellState::kFailed);
+  EXPECT_EQ(find_done(plan_), 1u);
 }
 
 TEST_F(SweepRunTest, FinishedCellsAreNotRunAgain) {
