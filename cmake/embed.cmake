@@ -1,4 +1,4 @@
-# Writes the table of the files that travel inside the binary (src/serve/page_files.h): OUT, from FILES below PAGE and
+# Writes the table of the files that travel inside the binary (src/serve/http/page_files.h): OUT, from FILES below PAGE and
 # the labs below LABS. The bytes are taken in by the assembler, in every architecture alike.
 file(GLOB_RECURSE labs RELATIVE ${LABS} ${LABS}/*.yaml)
 list(SORT labs)
@@ -27,7 +27,7 @@ if(page_table)
   set(page_body "  static const PageFile kFiles[] = {\n${page_table}  };\n  return kFiles;\n")
 endif()
 file(WRITE ${OUT}.new "// Written by cmake/embed.cmake.
-#include \"serve/page_files.h\"
+#include \"serve/http/page_files.h\"
 
 #include <cstddef>
 

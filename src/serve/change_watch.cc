@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "serve/world_view.h"
+#include "serve/worlds/world_view.h"
 
 namespace weft::serve {
 

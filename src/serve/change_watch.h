@@ -6,8 +6,8 @@
 #include <mutex>
 #include <thread>
 
-#include "serve/event_hub.h"
-#include "serve/run_place.h"
+#include "serve/http/event_hub.h"
+#include "serve/runs/run_place.h"
 
 namespace weft::serve {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "serve/json_answer.h"
-#include "serve/page_files.h"
+#include "serve/http/json_answer.h"
+#include "serve/http/page_files.h"
 #include "serve/run_data_routes.h"
 
 namespace weft::serve {

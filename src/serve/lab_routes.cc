@@ -11,7 +11,7 @@
 #include "labfile/knobs.h"
 #include "labfile/permissions.h"
 #include "labfile/reader.h"
-#include "serve/page_files.h"
+#include "serve/http/page_files.h"
 #include "text/yaml_edit.h"
 
 namespace weft::serve {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/lab.h"
-#include "serve/router.h"
+#include "serve/http/router.h"
 
 namespace weft::serve {
 

@@ -8,8 +8,8 @@
 
 #include "export/metric_families.h"
 #include "export/prometheus.h"
-#include "serve/open_run.h"
-#include "serve/world_view.h"
+#include "serve/runs/open_run.h"
+#include "serve/worlds/world_view.h"
 
 namespace weft::serve {
 

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "serve/answer_cache.h"
-#include "serve/event_hub.h"
-#include "serve/router.h"
-#include "serve/run_place.h"
-#include "serve/task_list.h"
+#include "serve/http/event_hub.h"
+#include "serve/http/router.h"
+#include "serve/runs/answer_cache.h"
+#include "serve/runs/run_place.h"
+#include "serve/tasks/task_list.h"
 
 namespace weft::serve {
 

@@ -1,14 +1,14 @@
 #include "serve/run_data_routes.h"
 
-#include "serve/fabric_routes.h"
-#include "serve/finding_routes.h"
-#include "serve/flow_routes.h"
-#include "serve/job_routes.h"
-#include "serve/node_routes.h"
-#include "serve/packet_routes.h"
-#include "serve/run_event_routes.h"
-#include "serve/run_routes.h"
-#include "serve/series_routes.h"
+#include "serve/jobs/job_routes.h"
+#include "serve/packets/packet_routes.h"
+#include "serve/runs/fabric_routes.h"
+#include "serve/runs/finding_routes.h"
+#include "serve/runs/flow_routes.h"
+#include "serve/runs/node_routes.h"
+#include "serve/runs/run_event_routes.h"
+#include "serve/runs/run_routes.h"
+#include "serve/runs/series_routes.h"
 
 namespace weft::serve {
 

@@ -2,9 +2,9 @@
 // from the same handlers.
 #pragma once
 
-#include "serve/answer_cache.h"
-#include "serve/router.h"
-#include "serve/run_place.h"
+#include "serve/http/router.h"
+#include "serve/runs/answer_cache.h"
+#include "serve/runs/run_place.h"
 
 namespace weft::serve {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "serve/router.h"
-#include "serve/task_list.h"
+#include "serve/http/router.h"
+#include "serve/tasks/task_list.h"
 
 namespace weft::serve {
 

@@ -1,8 +1,8 @@
 // /api/compare and /api/sweeps: two runs side by side, and grids of runs (docs/api.md).
 #pragma once
 
-#include "serve/router.h"
-#include "serve/run_place.h"
+#include "serve/http/router.h"
+#include "serve/runs/run_place.h"
 
 namespace weft::serve {
 

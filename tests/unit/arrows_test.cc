@@ -73,20 +73,27 @@ const std::vector<Module>& modules() {
   };
   return all;
 }
-// The rooms of src/live likewise; what stands in src/live itself sees all of them.
-const std::vector<Module>& live_rooms() {
-  static const std::vector<Module> all = {{"protocol", {}},
-                                          {"os", {"protocol"}},
-                                          {"verbs", {"protocol", "os"}},
-                                          {"cm", {"protocol", "os", "verbs"}},
-                                          {"view", {"protocol", "os", "verbs", "cm"}},
-                                          {"control", {"protocol", "os"}}};
+// The rooms of src/live and src/serve likewise; what stands in such a folder itself sees all of its rooms.
+const std::vector<Module>& rooms() {
+  static const std::vector<Module> all = {{"live/protocol", {}},
+                                          {"live/os", {"live/protocol"}},
+                                          {"live/verbs", {"live/protocol", "live/os"}},
+                                          {"live/cm", {"live/protocol", "live/os", "live/verbs"}},
+                                          {"live/view", {"live/protocol", "live/os", "live/verbs", "live/cm"}},
+                                          {"live/control", {"live/protocol", "live/os"}},
+                                          {"serve/http", {}},
+                                          {"serve/runs", {"serve/http"}},
+                                          {"serve/packets", {"serve/http", "serve/runs"}},
+                                          {"serve/jobs", {"serve/http", "serve/runs"}},
+                                          {"serve/tasks", {"serve/http", "serve/runs"}},
+                                          {"serve/worlds", {"serve/http"}}};
   return all;
 }
-// "os" of "live/os/node.h"; empty for what is in no room.
-std::string live_room(const std::string& path) {
-  const std::size_t second = path.find('/', 5);
-  return path.starts_with("live/") && second != path.npos ? path.substr(5, second - 5) : "";
+// "live/os" of "live/os/node.h"; empty for what is in no room.
+std::string room_of(const std::string& path) {
+  if (!path.starts_with("live/") && !path.starts_with("serve/")) return "";
+  const std::size_t second = path.find('/', path.find('/') + 1);
+  return second != path.npos ? path.substr(0, second) : "";
 }
 
 const Module* find_module(std::string_view name) {
@@ -211,13 +218,11 @@ class FileChecker {
     }
   }
 
-  bool may_see_live_room(const std::string& header) const {
-    const std::string own = live_room(path_), theirs = live_room(header);
-    if (module_ != "live" || own.empty() || own == theirs) return true;
-    const auto room =
-        std::find_if(live_rooms().begin(), live_rooms().end(), [&](const Module& m) { return m.name == own; });
-    return header.find("live/") != 0 ||
-           (room != live_rooms().end() && std::find(room->sees.begin(), room->sees.end(), theirs) != room->sees.end());
+  bool may_see_room(const std::string& header) const {
+    const std::string own = room_of(path_), theirs = room_of(header);
+    if (own.empty() || own == theirs || !header.starts_with(module_ + "/")) return true;
+    const auto room = std::find_if(rooms().begin(), rooms().end(), [&](const Module& m) { return m.name == own; });
+    return room != rooms().end() && std::find(room->sees.begin(), room->sees.end(), theirs) != room->sees.end();
   }
 
   void check_own_include(std::size_t number, const std::string& header) {
@@ -228,8 +233,8 @@ class FileChecker {
     } else if (own != nullptr && theirs != module_ &&
                std::find(own->sees.begin(), own->sees.end(), theirs) == own->sees.end()) {
       complain(number, "\"" + header + "\": " + module_ + " may not include " + theirs);
-    } else if (!may_see_live_room(header)) {
-      complain(number, "\"" + header + "\": a room of src/live that " + path_ + " may not include");
+    } else if (!may_see_room(header)) {
+      complain(number, "\"" + header + "\": a room of src/" + module_ + " that " + path_ + " may not include");
     } else if (header.starts_with("text/yaml_") && header != "text/yaml_edit.h" && module_ != "text" &&
                module_ != "catalog" && module_ != "labfile" && module_ != "gear" && module_ != "study") {
       complain(number, "\"" + header + "\": only the catalog and the lab file are YAML");
@@ -408,6 +413,7 @@ TEST(Arrows, BadExamplesFail) {
       {"model/a.cc", "#include \"text/yaml_tree.h\"\n", "only the catalog and the lab file are YAML"},
       {"live/os/a.cc", "#include \"live/cm/cm.h\"\n", "may not include"},
       {"live/verbs/a.cc", "#include \"live/server.h\"\n", "may not include"},
+      {"serve/http/a.cc", "#include \"serve/runs/open_run.h\"\n", "may not include"},
       {"pcap/a.cc", "#include \"engine/packet.h\"\n", "pcap may not include engine"},
       {"catalog/a.h", "// A.\n#pragma once\n#include \"model/lab.h\"\n", "catalog may not include model"},
       {"world/a.cc", "#include \"labfile/reader.h\"\n", "world may not include labfile"},

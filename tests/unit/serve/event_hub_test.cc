@@ -1,4 +1,4 @@
-#include "serve/event_hub.h"
+#include "serve/http/event_hub.h"
 
 #include <gtest/gtest.h>
 

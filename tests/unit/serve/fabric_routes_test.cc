@@ -1,4 +1,4 @@
-#include "serve/fabric_routes.h"
+#include "serve/runs/fabric_routes.h"
 
 #include "results/sqlite_file.h"
 #include "unit/serve/served_run.h"

@@ -1,6 +1,6 @@
-#include "serve/finding_routes.h"
+#include "serve/runs/finding_routes.h"
 
-#include "serve/answer_cache.h"
+#include "serve/runs/answer_cache.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {

@@ -1,4 +1,4 @@
-#include "serve/flow_routes.h"
+#include "serve/runs/flow_routes.h"
 
 #include "unit/serve/served_run.h"
 

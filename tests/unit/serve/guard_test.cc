@@ -1,4 +1,4 @@
-#include "serve/guard.h"
+#include "serve/http/guard.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "serve/html_report.h"
 
-#include "serve/page_files.h"
+#include "serve/http/page_files.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {

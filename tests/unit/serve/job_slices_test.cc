@@ -1,10 +1,10 @@
-#include "serve/job_slices.h"
+#include "serve/jobs/job_slices.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "serve/roofline.h"
+#include "serve/jobs/roofline.h"
 
 namespace weft::serve {
 namespace {

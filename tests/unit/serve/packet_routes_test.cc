@@ -1,4 +1,4 @@
-#include "serve/packet_routes.h"
+#include "serve/packets/packet_routes.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "observe/capture.h"
 #include "pcap/pcapng.h"
-#include "serve/packet_filter.h"
+#include "serve/packets/packet_filter.h"
 #include "wire/aeth_syndrome.h"
 #include "wire/pfc.h"
 #include "wire/roce_frame.h"

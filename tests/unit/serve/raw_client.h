@@ -11,7 +11,7 @@
 #include <string_view>
 #include <thread>
 
-#include "serve/server.h"
+#include "serve/http/server.h"
 
 namespace weft::serve {
 

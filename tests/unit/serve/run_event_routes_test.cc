@@ -1,6 +1,6 @@
-#include "serve/run_event_routes.h"
+#include "serve/runs/run_event_routes.h"
 
-#include "serve/run_events.h"
+#include "serve/runs/run_events.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {

@@ -1,4 +1,4 @@
-#include "serve/run_place.h"
+#include "serve/runs/run_place.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "serve/run_routes.h"
+#include "serve/runs/run_routes.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "serve/series_routes.h"
+#include "serve/runs/series_routes.h"
 
 #include "unit/serve/served_run.h"
 

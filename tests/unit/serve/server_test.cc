@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "serve/http/server.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "serve/event_hub.h"
-#include "serve/event_routes.h"
+#include "serve/http/event_hub.h"
+#include "serve/http/event_routes.h"
 #include "unit/serve/raw_client.h"
 
 #if defined(__has_feature)

@@ -1,4 +1,4 @@
-#include "serve/task_list.h"
+#include "serve/tasks/task_list.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "serve/task_routes.h"
+#include "serve/tasks/task_routes.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "serve/page_files.h"
-#include "serve/task_request.h"
+#include "serve/http/page_files.h"
+#include "serve/tasks/task_request.h"
 
 namespace weft::serve {
 namespace {

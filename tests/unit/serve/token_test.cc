@@ -1,4 +1,4 @@
-#include "serve/token.h"
+#include "serve/http/token.h"
 
 #include <gtest/gtest.h>
 

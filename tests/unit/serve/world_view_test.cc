@@ -1,4 +1,4 @@
-#include "serve/world_view.h"
+#include "serve/worlds/world_view.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,42 @@
+#include "serve/http/connection_threads.h"
+
+#include <utility>
+
+namespace weft::serve {
+
+void ConnectionThreads::enqueue(std::function<void()> job) {
+  const std::lock_guard lock(mutex_);
+  jobs_.push_back(std::move(job));
+  if (idle_ < jobs_.size() && threads_.size() < most_) threads_.emplace_back([this] { work(); });
+  changed_.notify_one();
+}
+
+void ConnectionThreads::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_;
+    changed_.wait(lock, [this] { return ends_ || !jobs_.empty(); });
+    --idle_;
+    if (jobs_.empty()) return;
+    {
+      const std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      job();
+    }
+    lock.lock();
+  }
+}
+
+void ConnectionThreads::shutdown() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    threads.swap(threads_);
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace weft::serve

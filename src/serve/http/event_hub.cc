@@ -1,0 +1,92 @@
+#include "serve/http/event_hub.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+#include <vector>
+
+namespace weft::serve {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kKeepAliveInterval = 10s;
+constexpr auto kLeastInterval = 100ms;  // between two batches to one client
+constexpr std::size_t kMostListeners = 300;
+
+}  // namespace
+
+void EventHub::publish(std::string_view event, std::string_view key, std::string data) {
+  {
+    const std::lock_guard lock(mutex_);
+    values_[{std::string(event), std::string(key)}] = {++version_, std::move(data)};
+  }
+  changed_.notify_all();
+}
+
+void EventHub::forget(std::string_view event, std::string_view key) {
+  const std::lock_guard lock(mutex_);
+  values_.erase({std::string(event), std::string(key)});
+}
+
+std::string EventHub::newer_than(std::uint64_t& seen) const {
+  std::map<std::uint64_t, std::string> lines;
+  for (const auto& [name, value] : values_) {
+    if (value.version > seen) lines[value.version] = fmt::format("event: {}\ndata: {}\n\n", name.first, value.data);
+  }
+  std::string text;
+  for (const auto& [version, line] : lines) text += line;
+  seen = version_;
+  return text;
+}
+
+void EventHub::serve(const Send& send, bool watches_worlds) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++listeners_;
+    world_watchers_ += watches_worlds ? 1 : 0;
+  }
+  std::uint64_t seen = 0;
+  std::string text = "retry: 1000\n\n";
+  while (send(text)) {
+    std::this_thread::sleep_for(kLeastInterval);
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kKeepAliveInterval, [&] { return stopped_ || version_ > seen; });
+    if (stopped_) break;
+    text = newer_than(seen);
+    if (text.empty()) text = ": still here\n\n";
+  }
+  const std::lock_guard lock(mutex_);
+  --listeners_;
+  world_watchers_ -= watches_worlds ? 1 : 0;
+}
+
+bool EventHub::is_full() const {
+  return listeners() >= kMostListeners;
+}
+
+std::size_t EventHub::listeners() const {
+  const std::lock_guard lock(mutex_);
+  return listeners_;
+}
+
+std::size_t EventHub::world_watchers() const {
+  const std::lock_guard lock(mutex_);
+  return world_watchers_;
+}
+
+void EventHub::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.notify_all();
+}
+
+bool EventHub::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,51 @@
+// What changes, for clients that listen (GET /api/events). Of each thing only its latest value is kept: a client that
+// reads slowly gets fewer values and never a queue, and whoever publishes waits for nobody.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "serve/http/request.h"
+
+namespace weft::serve {
+
+class EventHub {
+ public:
+  // The value of `key`, for instance task 3; `data` is JSON in one line.
+  void publish(std::string_view event, std::string_view key, std::string data);
+  // The thing is gone: clients that come later do not see it.
+  void forget(std::string_view event, std::string_view key);
+
+  // Sends what there is and then what changes, until the client is gone or stop(). On the client's thread.
+  void serve(const Send& send, bool watches_worlds = false);
+  // True: so many listen already that the server's threads are needed for others.
+  bool is_full() const;
+  std::size_t listeners() const;
+  std::size_t world_watchers() const;
+  void stop();
+  bool stopped() const;
+
+ private:
+  struct Value {
+    std::uint64_t version = 0;
+    std::string data;
+  };
+  // All that is newer than `seen`, oldest first, as text of the stream.
+  std::string newer_than(std::uint64_t& seen) const;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::pair<std::string, std::string>, Value> values_;
+  std::uint64_t version_ = 0;
+  std::size_t listeners_ = 0, world_watchers_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,203 @@
+#include "serve/runs/activity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <unordered_map>
+
+#include "serve/runs/sample_reader.h"
+
+namespace weft::serve {
+
+namespace {
+
+constexpr std::size_t kMostCells = 24'000'000;            // ports times bins
+constexpr std::uint64_t kMostSeriesSamples = 50'000'000;  // of one series
+
+// 1 for anything above nothing, 255 for all.
+std::uint8_t byte_of(double share) {
+  if (!(share > 0)) return 0;
+  return static_cast<std::uint8_t>(std::clamp(std::lround(share * 255), 1L, 255L));
+}
+
+class ActivityReader {
+ public:
+  ActivityReader(OpenRun& run, Activity& out) : run_(run), out_(out) {}
+
+  void read_links() {
+    lab::SqliteRows rows(run_.file(), "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
+    while (rows.next()) {
+      places_.emplace(rows.text(0), out_.ports.size());
+      out_.ports.push_back(rows.text(0));
+      out_.most_queue_B.push_back(rows.integer(4));
+      rates_bps_.push_back(static_cast<double>(std::max<std::int64_t>(1, rows.integer(1))));
+      line_B_.push_back(static_cast<double>(rows.integer(2)));
+      paused_ps_.push_back(static_cast<double>(rows.integer(3)));
+    }
+  }
+
+  // From the totals of the run alone.
+  void fill_whole_run() {
+    out_.bins = 1;
+    out_.window = {0, std::max<Time_ps>(1, run_.end_ps())};
+    const auto width_ps = static_cast<double>(out_.window.to_ps);
+    for (std::size_t i = 0; i < out_.ports.size(); ++i) {
+      out_.used.push_back(byte_of(line_B_[i] * 8e12 / rates_bps_[i] / width_ps));
+      out_.paused.push_back(byte_of(paused_ps_[i] / width_ps));
+      out_.queue.push_back(out_.most_queue_B[i] > 0 ? 255 : 0);
+    }
+  }
+
+  void fill_bins(const SampleRange& range) {
+    const std::size_t cells = out_.ports.size() * out_.bins;
+    for (auto* each : {&out_.used, &out_.paused, &out_.queue}) each->assign(cells, 0);
+    sent_B_.assign(out_.ports.size() * (out_.bins + 1), 0);
+    total_B_.assign(out_.ports.size(), 0);
+    place_edges(range);
+    lab::SqliteRows totals(run_.file(),
+                           "SELECT node || ':' || port, sum(last) FROM series WHERE metric = 'tx_bytes' "
+                           "GROUP BY node, port");
+    while (totals.next()) {
+      if (const auto at = places_.find(totals.text(0)); at != places_.end()) total_B_[at->second] = totals.real(1);
+    }
+    read_series(range);
+    for (std::size_t i = 0; i < out_.ports.size(); ++i) fill_used(i);
+  }
+
+ private:
+  // Where each edge of a bin lies between two samples.
+  struct Edge {
+    std::size_t sample = 0;
+    double part = 0;
+  };
+  void place_edges(const SampleRange& range) {
+    const auto width_ps = static_cast<double>(out_.window.to_ps - out_.window.from_ps);
+    bin_ps_ = width_ps / out_.bins;
+    for (std::uint32_t b = 0; b <= out_.bins; ++b) {
+      const double at_ps = static_cast<double>(out_.window.from_ps) + width_ps * b / out_.bins -
+                           static_cast<double>(range.first) * static_cast<double>(range.interval_ps);
+      const double at =
+          std::clamp(at_ps / static_cast<double>(range.interval_ps), 0.0, static_cast<double>(range.count - 1));
+      edges_.push_back({static_cast<std::size_t>(at), at - std::floor(at)});
+    }
+  }
+  double at_edge(std::uint32_t b) const {
+    const Edge& edge = edges_[b];
+    const auto value = static_cast<double>(samples_[edge.sample]);
+    if (edge.part == 0) return value;
+    return value + (static_cast<double>(samples_[edge.sample + 1]) - value) * edge.part;
+  }
+
+  void read_series(const SampleRange& range) {
+    lab::SqliteRows rows(
+        run_.file(),
+        "SELECT s.id, s.node || ':' || s.port, s.metric, b.first_sample, b.count, b.data FROM series s "
+        "JOIN block b ON b.series_id = s.id WHERE s.metric IN ('tx_bytes', 'pause_rx_ps', 'queue_B') "
+        "AND b.first_sample < ? AND b.first_sample + b.count > ? ORDER BY s.id, b.first_sample");
+    rows.bind(static_cast<std::int64_t>(range.first + range.count), static_cast<std::int64_t>(range.first));
+    std::int64_t last_id = -1;
+    std::string port, metric;
+    while (rows.next()) {
+      if (rows.integer(0) != last_id) {
+        if (last_id != -1) add(port, metric);
+        last_id = rows.integer(0);
+        port = rows.text(1);
+        metric = rows.text(2);
+        samples_.assign(range.count, 0);
+      }
+      put_block(range, rows.integer(3), rows.integer(4), rows.blob(5), samples_);
+    }
+    if (last_id != -1) add(port, metric);
+  }
+
+  void add(const std::string& port, const std::string& metric) {
+    const auto found = places_.find(port);
+    if (found == places_.end()) return;
+    const std::size_t place = found->second;
+    if (metric == "tx_bytes") {
+      double* edges = &sent_B_[place * (out_.bins + 1)];
+      for (std::uint32_t b = 0; b <= out_.bins; ++b) edges[b] += at_edge(b);
+    } else if (metric == "pause_rx_ps") {
+      std::uint8_t* bytes = &out_.paused[place * out_.bins];
+      for (std::uint32_t b = 0; b < out_.bins; ++b)
+        bytes[b] = std::max(bytes[b], byte_of((at_edge(b + 1) - at_edge(b)) / bin_ps_));
+    } else {
+      add_queue(place);
+    }
+  }
+
+  // The fullest of its queues; a bin between two samples has the one before it.
+  void add_queue(std::size_t place) {
+    const auto most_B = static_cast<double>(std::max<std::int64_t>(1, out_.most_queue_B[place]));
+    std::uint8_t* bytes = &out_.queue[place * out_.bins];
+    for (std::uint32_t b = 0; b < out_.bins; ++b) {
+      const std::size_t first = edges_[b].sample;
+      const std::size_t end = std::max(first + 1, edges_[b + 1].sample + (edges_[b + 1].part > 0 ? 1 : 0));
+      std::int64_t most = 0;
+      for (std::size_t i = first; i < end; ++i) most = std::max(most, samples_[i]);
+      bytes[b] = std::max(bytes[b], byte_of(static_cast<double>(most) / most_B));
+    }
+  }
+
+  // Counters have no preamble and gap; their part of the whole is known from the totals.
+  void fill_used(std::size_t place) {
+    const double line = total_B_[place] > 0 && line_B_[place] > 0 ? line_B_[place] / total_B_[place] : 1;
+    const double whole_B = rates_bps_[place] * bin_ps_ / 8e12;
+    const double* edges = &sent_B_[place * (out_.bins + 1)];
+    for (std::uint32_t b = 0; b < out_.bins; ++b)
+      out_.used[place * out_.bins + b] = byte_of((edges[b + 1] - edges[b]) * line / whole_B);
+  }
+
+  OpenRun& run_;
+  Activity& out_;
+  std::unordered_map<std::string, std::size_t> places_;
+  std::vector<double> rates_bps_, line_B_, paused_ps_, total_B_;
+  std::vector<Edge> edges_;
+  double bin_ps_ = 1;
+  std::vector<double> sent_B_;  // by port and edge
+  std::vector<std::int64_t> samples_;
+};
+
+}  // namespace
+
+Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bins) {
+  Activity out;
+  ActivityReader reader(run, out);
+  reader.read_links();
+  const SampleRange range = samples_in(run, window);
+  if (range.count > kMostSeriesSamples) throw std::runtime_error("too many samples for one answer");
+  if (run.number("samples") < 2 || out.ports.empty()) {
+    reader.fill_whole_run();
+    return out;
+  }
+  out.window = window;
+  if (range.count == 0) {  // behind the last sample
+    out.bins = 1;
+    for (auto* each : {&out.used, &out.paused, &out.queue}) each->assign(out.ports.size(), 0);
+    return out;
+  }
+  // Between two samples there is nothing to tell.
+  const std::size_t most_bins = std::min<std::size_t>(kMostCells / out.ports.size(), range.count - 1);
+  out.bins = static_cast<std::uint32_t>(std::clamp<std::size_t>(bins, 1, std::max<std::size_t>(1, most_bins)));
+  reader.fill_bins(range);
+  return out;
+}
+
+std::string base64(const std::vector<std::uint8_t>& bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::size_t left = std::min<std::size_t>(3, bytes.size() - i);
+    std::uint32_t word = std::uint32_t{bytes[i]} << 16;
+    if (left > 1) word |= std::uint32_t{bytes[i + 1]} << 8;
+    if (left > 2) word |= bytes[i + 2];
+    out += kDigits[word >> 18];
+    out += kDigits[word >> 12 & 63];
+    out += left > 1 ? kDigits[word >> 6 & 63] : '=';
+    out += left > 2 ? kDigits[word & 63] : '=';
+  }
+  return out;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,96 @@
+#include "serve/runs/fabric_routes.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "serve/http/json_answer.h"
+#include "serve/runs/activity.h"
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const lab::SqliteRows& rows, int column) {
+  return rows.is_null(column) ? Json() : Json(rows.integer(column));
+}
+
+Json nodes_of(OpenRun& run) {
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(), "SELECT name, kind, model, tier FROM node ORDER BY rowid");
+  while (rows.next()) {
+    const std::string kind = rows.text(1);
+    list.push_back({{"name", rows.text(0)},
+                    {"kind", kind == "vm" ? "host" : kind},
+                    {"model", rows.text(2)},
+                    {"tier", rows.is_null(3) ? 0 : rows.integer(3) + 1}});
+  }
+  return list;
+}
+
+Json links_of_fabric(OpenRun& run) {
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(), "SELECT a, b, rate_bps, length_mm FROM cable ORDER BY rowid");
+  while (rows.next())
+    list.push_back({{"a", rows.text(0)},
+                    {"b", rows.text(1)},
+                    {"rate_bps", rows.integer(2)},
+                    {"length_m", static_cast<double>(rows.integer(3)) / 1000}});
+  return list;
+}
+
+// The limits are those of a switch; every port with a cable has them.
+Json queues_of_fabric(OpenRun& run) {
+  std::map<std::string, std::vector<std::string>> ports;
+  lab::SqliteRows cabled(run.file(),
+                         "SELECT p.node, p.name FROM port p JOIN node n ON n.name = p.node WHERE n.kind = 'switch' "
+                         "ORDER BY p.rowid");
+  while (cabled.next()) ports[cabled.text(0)].push_back(cabled.text(1));
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(),
+                       "SELECT node, class, xoff_B, xon_B, ecn_min_B, ecn_max_B FROM queue_limit ORDER BY rowid");
+  while (rows.next()) {
+    const std::string node = rows.text(0);
+    for (const std::string& port : ports[node])
+      list.push_back({{"port", node + ":" + port},
+                      {"class", rows.integer(1)},
+                      {"xoff_B", number_or_null(rows, 2)},
+                      {"xon_B", number_or_null(rows, 3)},
+                      {"ecn_min_B", number_or_null(rows, 4)},
+                      {"ecn_max_B", number_or_null(rows, 5)}});
+  }
+  return list;
+}
+
+Response fabric_of(OpenRun& run) {
+  return json_answer(
+      Json{{"nodes", nodes_of(run)}, {"links", links_of_fabric(run)}, {"queues", queues_of_fabric(run)}});
+}
+
+Response activity_of(const Request& request, OpenRun& run) {
+  const auto window = window_of(request, run);
+  const auto bins = request.number("bins", 600, 1, 4096);
+  if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
+  if (!bins) return problem(422, "bins is a number from 1 to 4096");
+  const Activity activity = read_activity(run, *window, static_cast<std::uint32_t>(*bins));
+  return json_answer(Json{{"bins", activity.bins},
+                          {"from_ps", activity.window.from_ps},
+                          {"to_ps", activity.window.to_ps},
+                          {"ports", activity.ports},
+                          {"most_queue_B", activity.most_queue_B},
+                          {"used", base64(activity.used)},
+                          {"paused", base64(activity.paused)},
+                          {"queue", base64(activity.queue)}});
+}
+
+}  // namespace
+
+void add_fabric_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
+  router.add("GET", "/api/runs/*/fabric",
+             on_run(place, cache, [](const Request&, OpenRun& run) { return fabric_of(run); }));
+  router.add("GET", "/api/runs/*/activity", on_run(place, cache, activity_of));
+}
+
+}  // namespace weft::serve

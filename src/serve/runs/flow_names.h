@@ -1,0 +1,28 @@
+// Which flow a queue pair is of. A flow's name in the API is "incast.3"; what other workloads sent from one port to
+// another is "write-bw.h0:p0>h1:p0".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+class FlowNames {
+ public:
+  explicit FlowNames(OpenRun& run);
+
+  // Of the sender with this number at this port; empty: not known.
+  std::string of_sender(const std::string& port, std::int64_t qpn) const;
+  // Of what arrives at this number of `to` and comes from `from`.
+  std::string of_receiver(const std::string& from, const std::string& to, std::int64_t qpn) const;
+
+ private:
+  std::map<std::pair<std::string, std::int64_t>, std::string> senders_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::string> receivers_;
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,244 @@
+#include "serve/runs/run_entry.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/plural.h"
+#include "observe/capture.h"
+#include "results/report_text.h"
+#include "serve/http/json_answer.h"
+#include "serve/runs/run_explanation.h"
+
+namespace weft::serve {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+constexpr std::size_t kMostStudy_B = std::size_t{16} << 20;
+
+std::int64_t changed_s(const std::string& directory) {
+  struct stat facts = {};
+  return stat((directory + "/results.json").c_str(), &facts) == 0 ? facts.st_mtim.tv_sec : 0;
+}
+
+Json empty_entry(const std::string& id, const std::string& directory) {
+  return {{"id", id},
+          {"lab", ""},
+          {"seed", 0},
+          {"set", Json::array()},
+          {"end_ps", 0},
+          {"state", "done"},
+          {"met", 0},
+          {"expectations", 0},
+          {"headline", ""},
+          {"study", nullptr},
+          {"changed_s", changed_s(directory)}};
+}
+
+void fill_from_store(OpenRun& run, Json& entry) {
+  entry["lab"] = run.text("lab");
+  entry["seed"] = std::strtoull(run.text("seed").c_str(), nullptr, 10);
+  entry["set"] = lines_of(run.text("set"));
+  entry["end_ps"] = run.end_ps();
+  entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
+  lab::SqliteRows rows(run.file(), "SELECT count(*), coalesce(sum(met), 0) FROM expectation");
+  if (rows.next()) {
+    entry["expectations"] = rows.integer(0);
+    entry["met"] = rows.integer(1);
+  }
+  entry["headline"] = run.text("headline");
+}
+
+// The directory above the runs of several seeds, or of a sweep, has results.json alone.
+void fill_from_study(const std::string& directory, Json& entry) {
+  const auto text = read_file(directory + "/results.json", kMostStudy_B);
+  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  if (!json.is_object()) {
+    entry["state"] = "damaged";
+    entry["headline"] = "results.json cannot be read.";
+    return;
+  }
+  if (const auto lab = json.find("lab"); lab != json.end() && lab->is_string()) entry["lab"] = *lab;
+  const auto seeds = json.find("seeds");
+  if (json.contains("vary")) {
+    entry["study"] = "sweep";
+  } else if (seeds != json.end()) {
+    entry["study"] = "seeds";
+    const std::size_t count = seeds->is_array() ? seeds->size() : 0;
+    entry["headline"] = fmt::format("{} of one lab: mean and spread of every figure.", counted(count, "seed"));
+  } else {
+    entry["state"] = "damaged";
+    entry["headline"] = "The run has no results.sqlite.";
+  }
+}
+
+Json expectations_of(OpenRun& run) {
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(), "SELECT what, min, max, value, met FROM expectation ORDER BY rowid");
+  while (rows.next()) {
+    const auto bound = [&](int column) {
+      return rows.is_null(column) ? std::nullopt : std::optional(rows.real(column));
+    };
+    list.push_back({{"text", rows.text(0) + " " + lab::range_text(bound(1), bound(2))},
+                    {"met", rows.integer(4) != 0},
+                    {"value", rows.is_null(3) ? "not there" : lab::number_text(rows.real(3))}});
+  }
+  return list;
+}
+
+std::string flows_summary(OpenRun& run, const std::string& workload) {
+  lab::SqliteRows rows(run.file(),
+                       "SELECT count(*), coalesce(sum(state = 'done'), 0), coalesce(max(fct_ps), 0) FROM flow WHERE "
+                       "workload = ?");
+  rows.bind(workload);
+  if (!rows.next() || rows.integer(0) == 0) return "";
+  std::string out =
+      fmt::format("{} of {} done", rows.integer(1), counted(static_cast<std::uint64_t>(rows.integer(0)), "flow"));
+  if (rows.integer(1) > 0) out += ", the slowest in " + lab::time_text(rows.integer(2));
+  return out;
+}
+
+Json workloads_of(OpenRun& run) {
+  Json list = Json::array();
+  const bool has_flows = run.has_table("flow");
+  lab::SqliteRows rows(run.file(), "SELECT name, kind, failure, from_ps, to_ps FROM workload ORDER BY rowid");
+  while (rows.next()) {
+    std::string summary = rows.text(2);
+    if (summary.empty() && has_flows) summary = flows_summary(run, rows.text(0));
+    list.push_back({{"name", rows.text(0)},
+                    {"kind", rows.text(1)},
+                    {"from_ps", rows.integer(3)},
+                    {"to_ps", rows.integer(4)},
+                    {"summary", summary}});
+  }
+  return list;
+}
+
+Json files_of(const std::string& directory) {
+  std::vector<std::pair<std::string, std::uint64_t>> files;
+  std::error_code error;
+  for (auto it = fs::directory_iterator(directory, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    std::error_code ignored;
+    const std::string name = it->path().filename().string();
+    if (!is_plain_name(name) || it->is_symlink(ignored) || !it->is_regular_file(ignored)) continue;
+    files.emplace_back(name, it->file_size(ignored));
+  }
+  std::sort(files.begin(), files.end());
+  Json list = Json::array();
+  for (const auto& [name, size_B] : files) list.push_back({{"name", name}, {"size_B", size_B}});
+  return list;
+}
+
+bool has_rows(OpenRun& run, const char* table) {
+  if (!run.has_table(table)) return false;
+  lab::SqliteRows rows(run.file(), fmt::format("SELECT 1 FROM {} LIMIT 1", table).c_str());
+  return rows.next();
+}
+
+Json has_of(OpenRun& run) {
+  lab::SqliteRows switches(run.file(), "SELECT 1 FROM node WHERE kind IN ('switch', 'forwarder') LIMIT 1");
+  lab::SqliteRows jobs(run.file(), "SELECT 1 FROM workload WHERE kind IN ('job', 'nccl') LIMIT 1");
+  return {{"series", has_rows(run, "series")},
+          {"packets", !observe::capture_files(run.directory() + "/capture.pcapng").empty()},
+          {"flows", has_rows(run, "flow") || has_rows(run, "sender")},
+          {"jobs", jobs.next()},
+          {"switches", switches.next()}};
+}
+
+Json link(std::string text, const char* view, Json parameters) {
+  return {{"text", std::move(text)}, {"view", view}, {"parameters", std::move(parameters)}};
+}
+
+// The moment, the port and the flow that the headline speaks of.
+Json links_of(const lab::Explanation& explanation) {
+  Json links = Json::array();
+  std::map<std::string, std::string> ids;
+  for (const lab::FlowAnswer& flow : explanation.flows) ids[flow.id] = flow_id(flow);
+  if (!explanation.incidents.empty()) {
+    const lab::Incident& first = explanation.incidents.front();
+    const Json at{{"at", std::to_string(first.first_ps)}};
+    links.push_back(link(first.title, "time", at));
+    Json place = at;
+    place["node"] = node_of_port(first.root);
+    if (!first.root.empty()) links.push_back(link(first.root, "fabric", place));
+    if (!first.flows.empty()) {
+      std::string flows;
+      for (std::size_t i = 0; i < std::min<std::size_t>(first.flows.size(), 8); ++i) {
+        flows += (flows.empty() ? "" : ",") + ids[first.flows[i]];
+      }
+      links.push_back(link(counted(first.flows.size(), "flow"), "flows", {{"flows", flows}}));
+    }
+    if (explanation.incidents.size() > 1)
+      links.push_back(link(counted(explanation.incidents.size() - 1, "other incident"), "findings", Json::object()));
+  }
+  if (!explanation.links.empty() && explanation.links.front().busy > 0) {
+    const lab::LinkUse& busiest = explanation.links.front();
+    links.push_back(link(fmt::format("{} to {}: {} busy", busiest.from, busiest.to, lab::share_text(busiest.busy)),
+                         "fabric", {{"node", node_of_port(busiest.from)}}));
+  }
+  return links;
+}
+
+}  // namespace
+
+std::string node_of_port(const std::string& port) {
+  return port.substr(0, port.find(':'));
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at) lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+namespace {
+
+Json entry_of(const std::string& id, const std::string& directory) {
+  Json entry = empty_entry(id, directory);
+  std::error_code ignored;
+  if (!fs::is_regular_file(directory + "/results.sqlite", ignored)) {
+    fill_from_study(directory, entry);
+    return entry;
+  }
+  OpenRun run(id, directory);
+  if (run.problem().empty()) fill_from_store(run, entry);
+  if (!run.problem().empty() || !run.file().error().empty()) {
+    entry["state"] = "damaged";
+    entry["headline"] = run.problem().empty() ? run.file().error() : run.problem();
+  }
+  return entry;
+}
+
+}  // namespace
+
+std::string run_entry(const std::string& id, const std::string& directory) {
+  return json_text(entry_of(id, directory));
+}
+
+std::string run_details(OpenRun& run) {
+  Json entry = entry_of(run.id(), run.directory());
+
+  entry["why"] = lines_of(run.text("why"));
+  entry["expect"] = expectations_of(run);
+  entry["workloads"] = workloads_of(run);
+  entry["files"] = files_of(run.directory());
+  entry["has"] = has_of(run);
+  entry["sample_interval_ps"] = run.number("sample_interval_ps");
+  entry["links"] = links_of(*explanation_of(run.directory()));
+  return json_text(entry);
+}
+
+}  // namespace weft::serve

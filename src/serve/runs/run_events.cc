@@ -1,0 +1,192 @@
+#include "serve/runs/run_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/plural.h"
+#include "serve/runs/flow_names.h"
+
+namespace weft::serve {
+
+namespace {
+
+class EventReader {
+ public:
+  EventReader(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds)
+      : run_(run), names_(run), window_(window), kinds_(kinds) {}
+
+  RunEvents read() {
+    read_noted();
+    read_pauses();
+    read_drops();
+    std::stable_sort(out_.events.begin(), out_.events.end(),
+                     [](const RunEvent& a, const RunEvent& b) { return a.time_ps < b.time_ps; });
+    return std::move(out_);
+  }
+
+ private:
+  void add(RunEvent event) {
+    out_.kinds[event.kind] += event.count;
+    if (event.last_ps < window_.from_ps || event.time_ps >= window_.to_ps) return;
+    if (kinds_.empty() || kinds_.contains(event.kind)) out_.events.push_back(std::move(event));
+  }
+
+  void read_noted() {
+    lab::SqliteRows rows(run_.file(),
+                         "SELECT rowid, first_ps, last_ps, count, kind, port, peer, queue, queue_B, source, "
+                         "destination, qpn, psn, before_bps, to_bps FROM event ORDER BY rowid");
+    while (rows.next()) {
+      RunEvent event;
+      event.id = fmt::format("e{}", rows.integer(0));
+      event.time_ps = rows.integer(1);
+      event.last_ps = rows.integer(2);
+      event.count = static_cast<std::uint64_t>(rows.integer(3));
+      event.kind = rows.text(4);
+      event.port = rows.text(5);
+      event.text = text_of_noted(rows, event);
+      event.flow = flow_of_noted(rows, event);
+      add(std::move(event));
+    }
+  }
+
+  static std::string text_of_noted(const lab::SqliteRows& rows, const RunEvent& event) {
+    const std::string peer = rows.text(6);
+    const auto gbps = [&](int column) {
+      return fmt::format("{:.4g} Gb/s", static_cast<double>(rows.integer(column)) / 1e9);
+    };
+    if (event.kind == "ce_mark")
+      return fmt::format("{} in queue {}, which held up to {} B", counted(event.count, "CE mark"), rows.integer(7),
+                         rows.integer(8));
+    if (event.kind == "cnp") return fmt::format("{} to {}", counted(event.count, "CNP"), peer);
+    if (event.kind == "rate_cut")
+      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer, gbps(13), gbps(14));
+    if (event.kind == "nak")
+      return fmt::format("{} from {}, PSN {}", counted(event.count, "NAK"), peer, rows.integer(12));
+    if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);
+    if (event.kind == "timeout")
+      return fmt::format("{} without an answer of {}, PSN {}", counted(event.count, "timeout"), peer, rows.integer(12));
+    if (event.kind == "pfc_storm") return fmt::format("the watchdog finds queue {} in a pause storm", rows.integer(7));
+    if (event.kind == "pfc_storm_over") return fmt::format("the pause storm of queue {} is over", rows.integer(7));
+    if (event.kind == "link_down") return "link down";
+    if (event.kind == "link_up") return "link up";
+    return event.kind;
+  }
+
+  std::string flow_of_noted(const lab::SqliteRows& rows, const RunEvent& event) const {
+    const std::int64_t qpn = rows.integer(11);
+    if (event.kind == "ce_mark") return names_.of_receiver(rows.text(9), rows.text(10), qpn);
+    if (event.kind == "cnp") return names_.of_receiver(rows.text(6), event.port, qpn);
+    return qpn == 0 ? "" : names_.of_sender(event.port, qpn);
+  }
+
+  // One for each XOFF that was sent, as long as it lasted. What the watchdog ended is told as well.
+  void read_pauses() {
+    lab::SqliteRows rows(
+        run_.file(),
+        "SELECT rowid, time_ps, port, classes, sent, what, state, coalesce(nic_cause, ''), "
+        "coalesce(queue_port, ''), coalesce(queue, -1), coalesce(queue_B, 0) FROM pause_event ORDER BY "
+        "rowid");
+    std::map<std::pair<std::string, std::int64_t>, RunEvent> open;  // by port and class
+    while (rows.next()) {
+      const std::string port = rows.text(2), state = rows.text(6);
+      const Time_ps time_ps = rows.integer(1);
+      const std::int64_t classes = rows.integer(3);
+      const auto event_of = [&](const char* kind) {
+        return RunEvent{fmt::format("p{}", rows.integer(0)), time_ps, time_ps, 1, kind, port, rows.text(5), ""};
+      };
+      if (state == "watchdog") add(event_of("watchdog"));
+      if (rows.integer(4) == 0) continue;
+      for (std::int64_t c = 0; c < 8; ++c) {
+        if ((classes >> c & 1) == 0) continue;
+        if (const auto at = open.find({port, c}); at != open.end()) {
+          at->second.last_ps = time_ps;
+          add(std::move(at->second));
+          open.erase(at);
+        }
+        if (state != "start") continue;
+        RunEvent event = event_of("pause");
+        event.text += fmt::format(", class {}", c);
+        if (!rows.text(8).empty())
+          event.text += fmt::format(": queue {} of {} held {} B", rows.integer(9), rows.text(8), rows.integer(10));
+        if (!rows.text(7).empty()) event.text += ": " + rows.text(7);
+        if (c > 0 && classes != 1 << c) event.id += fmt::format(".{}", c);
+        open.emplace(std::pair(port, c), std::move(event));
+      }
+    }
+    for (auto& [key, event] : open) {
+      event.last_ps = std::max(event.time_ps, run_.end_ps());
+      add(std::move(event));
+    }
+  }
+
+  void read_drops() {
+    lab::SqliteRows rows(run_.file(),
+                         "SELECT rowid, node, time_ps, coalesce(out_port, in_port, ''), queue, reason, occupancy_B, "
+                         "source, destination, dest_qp, psn FROM drop_record ORDER BY rowid");
+    while (rows.next()) {
+      RunEvent event;
+      event.id = fmt::format("d{}", rows.integer(0));
+      event.time_ps = event.last_ps = rows.integer(2);
+      event.kind = "drop";
+      event.port = rows.text(1) + (rows.text(3).empty() ? "" : ":" + rows.text(3));
+      event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {} B", rows.text(5), rows.text(7), rows.text(8),
+                               rows.integer(10), rows.integer(4), rows.integer(6));
+      event.flow = names_.of_receiver(rows.text(7), rows.text(8), rows.integer(9));
+      add(std::move(event));
+    }
+  }
+
+  OpenRun& run_;
+  FlowNames names_;
+  TimeWindow window_;
+  const std::set<std::string>& kinds_;
+  RunEvents out_;
+};
+
+}  // namespace
+
+RunEvents read_events(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds) {
+  return EventReader(run, window, kinds).read();
+}
+
+std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& window, std::size_t limit) {
+  if (events.size() <= limit) return 0;
+  std::map<std::string, std::size_t> counts;
+  for (const RunEvent& event : events) ++counts[event.kind];
+  // Rare kinds keep all of theirs; the rest is shared by the others.
+  std::vector<std::size_t> sizes;
+  for (const auto& [kind, count] : counts) sizes.push_back(count);
+  std::sort(sizes.begin(), sizes.end());
+  std::size_t left = limit, share = 1;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    share = std::max<std::size_t>(1, left / (sizes.size() - i));
+    if (sizes[i] > share) break;
+    left -= sizes[i];
+  }
+  const auto width = static_cast<__uint128_t>(window.to_ps - window.from_ps);
+  std::map<std::string, std::pair<std::size_t, std::size_t>>
+      last;  // by kind: the part of the time, the place in `kept`
+  std::vector<RunEvent> kept;
+  for (RunEvent& event : events) {
+    if (counts[event.kind] > share) {
+      const auto since = static_cast<__uint128_t>(std::max<Time_ps>(0, event.time_ps - window.from_ps));
+      const auto part = static_cast<std::size_t>(since * share / width);
+      const auto [at, is_first] = last.try_emplace(event.kind, part, kept.size());
+      if (!is_first && at->second.first == part) {
+        RunEvent& into = kept[at->second.second];
+        into.count += event.count;
+        into.last_ps = std::max(into.last_ps, event.last_ps);
+        continue;
+      }
+      at->second = {part, kept.size()};
+    }
+    kept.push_back(std::move(event));
+  }
+  const std::uint64_t merged = events.size() - kept.size();
+  events = std::move(kept);
+  return merged;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,33 @@
+// What happened in a run, as one list in order of time: marks, CNPs, rate cuts, losses, pauses, the watchdog, links.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+struct RunEvent {
+  std::string id;  // "e12": row 12 of the table event; p pause_event, d drop_record
+  Time_ps time_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
+  std::string kind, port, text, flow;
+};
+
+struct RunEvents {
+  std::vector<RunEvent> events;
+  std::map<std::string, std::uint64_t> kinds;  // of the whole run: how many of each
+};
+
+// Those that touch the window and are of these kinds; no kind: all.
+RunEvents read_events(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds);
+
+// At most `limit` or so of them: where a kind has too many, those of an equal part of the time are one, with their
+// count. Returns how many went into others.
+std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& window, std::size_t limit);
+
+}  // namespace weft::serve

@@ -1,0 +1,15 @@
+// The lab that a run was made from, read again from its directory.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+
+#include "model/lab.h"
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+// The error is why it cannot be read: its files may have been elsewhere.
+tl::expected<lab::Lab, std::string> lab_of_run(const OpenRun& run);
+
+}  // namespace weft::serve

@@ -1,0 +1,181 @@
+#include "serve/runs/series_routes.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "export/series_filter.h"
+#include "serve/http/json_answer.h"
+#include "serve/runs/sample_reader.h"
+
+namespace weft::serve {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kMostSeries = 400;                 // in one answer
+constexpr std::uint64_t kMostReadSamples = 200'000'000;  // read for one answer: a second or two
+constexpr std::size_t kMostPatterns = 400;
+
+constexpr const char* kSelectSeries =
+    "SELECT id, node, port, class, metric, unit, interval_ps, most, last FROM series ORDER BY id";
+
+exports::SeriesInfo info_of(const lab::SqliteRows& rows) {
+  return {rows.integer(0), rows.text(1), rows.text(2), rows.integer(3), rows.text(4), rows.text(5), rows.integer(6)};
+}
+
+// What is counted from the start of the run, and not how much there is.
+bool is_counter(const std::string& metric) {
+  return metric != "queue_B" && metric != "buffer_B" && metric != "rate_bps";
+}
+
+Response list_series(OpenRun& run) {
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(), kSelectSeries);
+  while (rows.next()) {
+    const exports::SeriesInfo each = info_of(rows);
+    list.push_back({{"id", exports::series_name(each)},
+                    {"node", each.node},
+                    {"port", each.port},
+                    {"class", each.class_},
+                    {"metric", each.metric},
+                    {"unit", each.unit},
+                    {"most", rows.integer(7)},
+                    {"last", rows.integer(8)}});
+  }
+  return json_answer(Json{{"series", list}});
+}
+
+// Names are found at once; patterns are tried one by one.
+class Wanted {
+ public:
+  explicit Wanted(const std::string& text) {
+    for (std::size_t at = 0; at <= text.size() && size() <= kMostPatterns;) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string each = text.substr(at, end - at);
+      if (each.find_first_of("*?") != each.npos) {
+        patterns_.push_back(each);
+      } else if (!each.empty()) {
+        names_.insert(each);
+      }
+      at = end + 1;
+    }
+  }
+  std::size_t size() const { return names_.size() + patterns_.size(); }
+  bool has(const exports::SeriesInfo& series) const {
+    if (names_.contains(exports::series_name(series)) || names_.contains(series.metric)) return true;
+    return !patterns_.empty() && exports::is_wanted(series, patterns_);
+  }
+
+ private:
+  std::unordered_set<std::string> names_;
+  std::vector<std::string> patterns_;
+};
+
+// What stands for a number of samples: the least and the most of them.
+struct Thinned {
+  std::vector<std::int64_t> time_ps;
+  std::vector<double> min, max;
+  void add(Time_ps time, double value) {
+    time_ps.push_back(time);
+    min.push_back(value);
+    max.push_back(value);
+  }
+  void widen(double value) {
+    min.back() = std::min(min.back(), value);
+    max.back() = std::max(max.back(), value);
+  }
+};
+
+// At most `points`, each of an equal part of the time.
+template <class Value>
+Thinned thin(const SampleRange& range, std::uint64_t count, std::uint64_t points, Value value_at) {
+  Thinned out;
+  std::uint64_t part = UINT64_MAX;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t own = count <= points ? i : static_cast<std::uint64_t>((__uint128_t{i} * points) / count);
+    if (own == part) {
+      out.widen(value_at(i));
+    } else {
+      out.add(range.time_ps(i), value_at(i));
+    }
+    part = own;
+  }
+  return out;
+}
+
+// Whatever a damaged file holds, this is defined.
+double change(const std::vector<std::int64_t>& samples, std::uint64_t i) {
+  return static_cast<double>(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(samples[i + 1]) - static_cast<std::uint64_t>(samples[i])));
+}
+
+// Bytes as bits per second, times as a share of the time.
+struct RateUnit {
+  const char* unit;
+  double factor;  // of the change of a picosecond
+};
+RateUnit rate_unit(const std::string& unit) {
+  if (unit == "B") return {"b/s", 8e12};
+  if (unit == "ps") return {"share", 1};
+  return {"1/s", 1e12};
+}
+
+Json data_of(OpenRun& run, const exports::SeriesInfo& series, const SampleRange& range, std::uint64_t points,
+             bool rate) {
+  const std::vector<std::int64_t> samples = read_samples(run, series.id, range);
+  Thinned thinned;
+  std::string unit = series.unit;
+  if (rate && is_counter(series.metric)) {
+    const RateUnit of = rate_unit(series.unit);
+    unit = of.unit;
+    const double factor = of.factor / static_cast<double>(range.interval_ps);
+    thinned = thin(range, samples.empty() ? 0 : samples.size() - 1, points,
+                   [&](std::uint64_t i) { return change(samples, i) * factor; });
+  } else {
+    thinned = thin(range, samples.size(), points, [&](std::uint64_t i) { return static_cast<double>(samples[i]); });
+  }
+  return {{"id", exports::series_name(series)},
+          {"unit", unit},
+          {"t_ps", thinned.time_ps},
+          {"min", thinned.min},
+          {"max", thinned.max}};
+}
+
+Response series_data(const Request& request, OpenRun& run) {
+  const auto window = window_of(request, run);
+  if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
+  const auto points = request.number("points", 800, 2, 20'000);
+  const auto rate = request.number("rate", 0, 0, 1);
+  if (!points || !rate) return problem(422, "points is a number from 2 to 20000, rate 0 or 1");
+  const Wanted patterns(request.text("match"));
+  if (patterns.size() == 0 || patterns.size() > kMostPatterns)
+    return problem(422, "match names up to 400 series, or patterns of them", "match=leaf0:swp1.3.queue_B,h0:*");
+  const SampleRange range = samples_in(run, *window);
+  std::vector<exports::SeriesInfo> wanted;
+  std::size_t left_out = 0;
+  lab::SqliteRows rows(run.file(), kSelectSeries);
+  while (rows.next()) {
+    exports::SeriesInfo each = info_of(rows);
+    if (!patterns.has(each)) continue;
+    if (wanted.size() >= kMostSeries || (wanted.size() + 1) * range.count > kMostReadSamples) {
+      ++left_out;
+    } else {
+      wanted.push_back(std::move(each));
+    }
+  }
+  Json list = Json::array();
+  for (const exports::SeriesInfo& each : wanted)
+    list.push_back(data_of(run, each, range, static_cast<std::uint64_t>(*points), *rate == 1));
+  return json_answer(Json{{"series", list}, {"left_out", left_out}, {"interval_ps", range.interval_ps}});
+}
+
+}  // namespace
+
+void add_series_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
+  router.add("GET", "/api/runs/*/series",
+             on_run(place, cache, [](const Request&, OpenRun& run) { return list_series(run); }));
+  router.add("GET", "/api/runs/*/series/data", on_run(place, cache, series_data));
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,98 @@
+// Runs that the page has started: child processes of the same program, some at once, others in a queue. One thread
+// starts them, reads what they print and ends those whose time is over.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serve/tasks/child_process.h"
+
+namespace weft::serve {
+
+struct TaskLimits {
+  std::size_t at_once = 1;
+  std::size_t waiting = 16;
+  std::chrono::milliseconds time{600'000};
+  std::chrono::milliseconds grace{5'000};  // between SIGINT and SIGKILL: a run writes what it has
+  std::uint64_t memory_B = 0;
+  std::uint64_t file_B = 0;
+};
+
+enum class TaskState : std::uint8_t { kWaits, kRuns, kDone, kFailed, kCancelled };
+
+struct Task {
+  std::uint64_t id = 0;
+  std::string kind, run;
+  std::vector<std::string> words;  // the program and its arguments
+  std::string results;             // the file that a task leaves which has come to its end
+  TaskState state = TaskState::kWaits;
+  // From lines {"now_ps", "workload", "wall_s"} or {"done", "of"} of its stderr.
+  std::int64_t now_ps = 0, done = 0, of = 0;
+  double wall_s = 0;
+  std::string workload;
+  std::string output;  // the end of the rest
+  std::optional<int> status;
+};
+
+class TaskList {
+ public:
+  struct Observer {
+    std::function<void(const Task&)> changed;    // on any thread, without a lock of the list
+    std::function<void(std::uint64_t)> removed;  // one that ended long ago
+  };
+  TaskList(const TaskLimits& limits, Observer observer);
+  // Cancels all, and waits for them.
+  ~TaskList();
+
+  // Nothing: too many wait, or the list ends.
+  std::optional<Task> add(std::string kind, std::string run, std::vector<std::string> words, std::string results);
+  // The oldest first.
+  std::vector<Task> list() const;
+  std::optional<Task> find(std::uint64_t id) const;
+  // False: there is none of this number, or it has ended. The first time it is asked to end, later it is ended.
+  bool cancel(std::uint64_t id);
+  // A task that waits or runs writes to this run.
+  bool is_busy(const std::string& run) const;
+  const TaskLimits& limits() const { return limits_; }
+  void stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    Task task;
+    bool cancelled = false, timed_out = false;
+    int wanted_signal = 0, sent_signal = 0;
+    std::optional<ChildProcess> child = {};
+    Clock::time_point deadline = {}, kill_at = Clock::time_point::max();
+    std::string line = {};  // of stderr, the beginning of the next
+  };
+
+  void work();
+  void start_next(std::vector<Task>& changes);
+  void look_after(Entry& entry, std::vector<Task>& changes);
+  void read_errors(Entry& entry, const std::string& text);
+  void end(Entry& entry, int status);
+  void drop_old(std::vector<std::uint64_t>& removed);
+  void wake();
+  std::size_t count(TaskState state) const;
+
+  TaskLimits limits_;
+  Observer observer_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Entry> entries_;
+  std::uint64_t last_id_ = 0;
+  bool stops_ = false;
+  int wake_read_ = -1, wake_write_ = -1;
+  std::thread thread_;
+};
+
+const char* text_of(TaskState state);
+
+}  // namespace weft::serve
