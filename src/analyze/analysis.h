@@ -41,8 +41,9 @@ struct CaptureSummary {
   std::vector<CapturePoint> points;
   std::uint64_t frames = 0, roce = 0, uet = 0, pauses = 0, tcp = 0, other = 0, unreadable = 0;
   std::uint64_t captured_B = 0, wire_B = 0;
-  std::uint64_t cut_frames = 0;            // snapped
-  std::int64_t begin_ns = 0;               // of frame 1, looked at or not: times in reports count from it
+  std::uint64_t cut_frames = 0;  // snapped
+  std::int64_t begin_ns =
+      0;  // of frame 1, looked at or not, or AnalyzeOptions::origin_ns: times in reports count from it
   std::int64_t first_ns = 0, last_ns = 0;  // of the frames that were looked at
   std::uint64_t icrc_good = 0, icrc_bad = 0;
   std::uint64_t streams = 0;           // that the checks looked into

@@ -34,6 +34,8 @@ struct AnalyzeOptions {
   std::vector<PortCounters> counters;
   // Frames before and after these times are left out; both count from the first frame.
   std::optional<std::int64_t> since_ns, until_ns;
+  // Times in reports and findings count from here; without: from the first frame.
+  std::optional<std::int64_t> origin_ns;
   std::size_t most_streams = Streams::kMostStreams;  // that the checks look into
   // Called now and then with the bytes read and the size of all files, 0 where a pipe has none.
   std::function<void(std::uint64_t read_B, std::uint64_t all_B)> progress;
@@ -63,7 +65,7 @@ class Analyzer {
  private:
   void see_roce();
   std::uint64_t number_next(std::int64_t time_ns) {
-    if (numbered_ == 0) analysis_.capture.begin_ns = time_ns;
+    if (numbered_ == 0) analysis_.capture.begin_ns = options_.origin_ns.value_or(time_ns);
     return ++numbered_;
   }
   void summarise();

@@ -58,7 +58,9 @@ bool has_attempts(const RcContext& context, const RcFlow& before, const RcFlow& 
 }
 
 std::string moment_of(const RcContext& context, std::int64_t time_ns) {
-  return duration_text(time_ns - context.capture.begin_ns);
+  const auto ns = static_cast<double>(time_ns - context.capture.begin_ns);
+  if (ns < 1e7) return fmt::format("{:.1f} us", ns / 1e3);
+  return ns < 1e10 ? fmt::format("{:.4f} ms", ns / 1e6) : fmt::format("{:.7f} s", ns / 1e9);
 }
 
 }  // namespace
@@ -96,10 +98,10 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
     together_ns += outage.last_lost_ns - outage.from_ns;
     if (evidence.size() == 3) continue;
     const std::string length = duration_text(outage.last_lost_ns - outage.from_ns);
-    times += fmt::format(
-        "{}from {} to {} or longer ({})", times.empty() ? "" : ", ", moment_of(context, outage.from_ns),
-        moment_of(context, outage.last_lost_ns),
-        outage.frame == 0 ? "nothing came after that" : "the next packet came at " + moment_of(context, outage.to_ns));
+    times += fmt::format("{}after {}", times.empty() ? "" : ", ", moment_of(context, outage.from_ns));
+    times += outage.frame == 0
+                 ? fmt::format(" (the last packet that was lost is of {})", moment_of(context, outage.last_lost_ns))
+                 : " until " + moment_of(context, outage.to_ns);
     if (outage.frame == 0)
       evidence.push_back({before.last_frame, before.last_ns, context.point_of(before),
                           fmt::format("the last packet that did not come through, {} after the first", length)});
@@ -110,7 +112,7 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
   }
   if (outages.size() > 3) times += fmt::format(" and {} more", counted(outages.size() - 3, "time"));
   return {"psn.outage",
-          fmt::format("nothing came through between {} and {} {}{}, at least {} together; {}",
+          fmt::format("nothing came through between {} and {} {}{}; the outage lasted for at least {}; {}",
                       context.point_name(before), context.point_name(after), both_ways ? "in both directions " : "",
                       times, duration_text(together_ns), lost),
           outages.size() == 1 && outages.front().frame != 0

@@ -22,6 +22,10 @@ void add_flow(lab::JsonText& json, const lab::FlowAnswer& flow) {
   json.add("first_ps", flow.first_ps);
   json.add("last_ps", flow.last_ps);
   if (flow.goodput_bps > 0) json.add("goodput_Gbps", flow.goodput_bps / 1e9);
+  if (flow.fct_ps > 0) json.add("fct_ps", flow.fct_ps);
+  if (flow.slowdown > 0) json.add("slowdown", flow.slowdown);
+  json.add("packets", flow.packets);
+  json.add("sent_again", flow.again);
   json.add("no_work", flow.no_work);
   json.add("wire", flow.wire);
   json.add("bottleneck", flow.bottleneck);
@@ -90,6 +94,18 @@ std::string explanation_json(const lab::Explanation& explanation) {
   json.close(']');
   json.open("incidents", '[');
   for (const lab::Incident& incident : explanation.incidents) add_incident(json, incident);
+  json.close(']');
+  json.open("stragglers", '[');
+  for (const lab::Straggler& late : explanation.stragglers) {
+    json.open_item('{');
+    json.add("workload", late.workload);
+    json.add("who", late.who);
+    json.add("reason", late.reason);
+    json.add("lost_us", late.lost_us);
+    json.add("time_ps", late.time_ps);
+    if (!late.port.empty()) json.add("port", late.port);
+    json.close('}');
+  }
   json.close(']');
   add_strings(json, "failures", explanation.failures);
   add_strings(json, "notes", explanation.notes);

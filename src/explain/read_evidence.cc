@@ -67,7 +67,8 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
   SqliteRows flows(file,
                    "SELECT f.workload, f.number, f.source, f.destination, f.size_B, f.state, "
                    "coalesce(f.goodput_bps, 0.0), f.retransmitted_packets, f.cnps_received, "
-                   "coalesce(s.qpn, 0) FROM flow f LEFT JOIN flow_sender l ON l.workload = f.workload AND "
+                   "coalesce(s.qpn, 0), coalesce(f.fct_ps, 0), coalesce(f.slowdown, 0.0) FROM flow f LEFT JOIN "
+                   "flow_sender l ON l.workload = f.workload AND "
                    "l.number = f.number LEFT JOIN sender s ON s.id = l.sender ORDER BY f.rowid");
   while (flows.next()) {
     lab::FlowEvidence flow;
@@ -81,6 +82,8 @@ void read_workloads(SqliteFile& file, Evidence& evidence) {
     flow.retransmitted_packets = number(flows, 7);
     flow.cnps_received = number(flows, 8);
     flow.qpn = number32(flows, 9);
+    flow.fct_ps = flows.integer(10);
+    flow.slowdown = flows.real(11);
     if (const auto name = names.find({flow.workload, flow.number}); name != names.end()) flow.name = name->second;
     evidence.flows.push_back(std::move(flow));
   }
@@ -153,6 +156,12 @@ void read_circumstances(SqliteFile& file, Evidence& evidence) {
                                     use.integer(5), use.integer(6), use.integer(7), use.text(8)});
 }
 
+void read_stragglers(SqliteFile& file, Evidence& evidence) {
+  if (!has_table(file, "job_straggler")) return;
+  SqliteRows rows(file, "SELECT workload, who, reason, lost_us FROM job_straggler ORDER BY rowid");
+  while (rows.next()) evidence.stragglers.push_back({rows.text(0), rows.text(1), rows.text(2), rows.real(3)});
+}
+
 void read_events(SqliteFile& file, Evidence& evidence) {
   SqliteRows rows(file,
                   "SELECT first_ps, last_ps, count, kind, port, peer, queue, queue_B, source, destination, qpn, psn, "
@@ -162,15 +171,17 @@ void read_events(SqliteFile& file, Evidence& evidence) {
                                rows.text(5), static_cast<int>(rows.integer(6)), number(rows, 7), rows.text(8),
                                rows.text(9), number32(rows, 10), number32(rows, 11), rows.integer(12),
                                rows.integer(13)});
+  const std::string egress_B = has_column(file, "pause_event", "egress_B") ? "coalesce(egress_B, 0)" : "0";
   SqliteRows pauses(
-      file,
-      "SELECT time_ps, port, peer, classes, sent, state, coalesce(nic_cause, ''), coalesce(queue_port, ''), "
-      "coalesce(queue, -1), coalesce(queue_B, 0), coalesce(group_B, 0) FROM pause_event ORDER BY rowid");
+      file, ("SELECT time_ps, port, peer, classes, sent, state, coalesce(nic_cause, ''), coalesce(queue_port, ''), "
+             "coalesce(queue, -1), coalesce(queue_B, 0), coalesce(group_B, 0), " +
+             egress_B + " FROM pause_event ORDER BY rowid")
+                .c_str());
   while (pauses.next())
     evidence.pauses.push_back({pauses.integer(0), pauses.text(1), pauses.text(2),
                                static_cast<unsigned>(pauses.integer(3)), pauses.integer(4) != 0, pauses.text(5),
                                pauses.text(6), pauses.text(7), static_cast<int>(pauses.integer(8)), number(pauses, 9),
-                               number(pauses, 10)});
+                               number(pauses, 10), number(pauses, 11)});
   SqliteRows drops(file,
                    "SELECT node, time_ps, out_port, queue, reason, occupancy_B, source, destination, dest_qp, psn "
                    "FROM drop_record ORDER BY rowid");
@@ -264,6 +275,7 @@ tl::expected<Evidence, ExplainProblem> read_evidence(const std::string& director
     read_events(file, evidence);
     read_links(file, evidence);
     read_circumstances(file, evidence);
+    read_stragglers(file, evidence);
   }
   if (!file.error().empty())
     return tl::unexpected(ExplainProblem{fmt::format("cannot read {}: {}", path, file.error()), "run the lab again"});

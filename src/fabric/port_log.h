@@ -27,6 +27,7 @@ struct PauseEvent {
   std::uint32_t queue_port = kNoQueuePort;  // index; without: not recorded
   std::uint32_t queue_B = 0;                // of this group in that queue
   std::uint32_t group_B = 0;                // of this group in all queues
+  std::uint32_t egress_B = 0;               // all that waits in that queue, of every ingress port
 
   static constexpr std::uint32_t kNoQueuePort = 0xffffffff;
 };

@@ -63,6 +63,7 @@ void Switch::record_cause(PauseEvent& event, std::uint32_t p, std::uint32_t g) c
       event.queue_B = of_group_B;
       event.queue_port = out.number;
       event.queue = static_cast<std::uint8_t>(q);
+      event.egress_B = out.lanes[q].queue.bytes;
     }
   }
 }

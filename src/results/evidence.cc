@@ -80,7 +80,7 @@ void add_pauses(const RunResult& result, Evidence& evidence) {
   std::uint64_t left_out = 0;
   for (const PauseRow& row : merged_pauses(result, left_out))
     evidence.pauses.push_back({row.time_ps, row.port, row.peer, row.classes, row.sent, pause_state(row.what),
-                               row.nic_cause, row.queue_port, row.queue, row.queue_B, row.group_B});
+                               row.nic_cause, row.queue_port, row.queue, row.queue_B, row.group_B, row.egress_B});
   evidence.pauses_left_out = left_out;
 }
 

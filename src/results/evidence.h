@@ -26,6 +26,7 @@ inline constexpr const char* kContext = "NIC context cache";
 inline constexpr const char* kPace = "congestion control";
 inline constexpr const char* kPause = "paused";
 inline constexpr const char* kRecovery = "loss recovery";
+inline constexpr const char* kQueueing = "queueing";    // of round trips: its packets waited in a queue of its path
 inline constexpr const char* kSockets = "TCP sockets";  // of collectives, in place of RDMA
 }  // namespace held
 
@@ -76,10 +77,11 @@ struct PauseEvidence {
   bool sent = false;
   std::string what;       // "start", or how it ended
   std::string nic_cause;  // of an XOFF of a NIC: receive buffer, slow memory, storm
-  // Of an XOFF of a switch, if it was recorded: the queue that held most of what had come in by `port`.
+  // Of an XOFF of a switch, if it was recorded: what the priority group of `port` held; the egress queue that most of
+  // it waited for, how much of it did, and all that this queue held.
   std::string queue_port;
   int queue = -1;
-  std::uint64_t queue_B = 0, group_B = 0;
+  std::uint64_t queue_B = 0, group_B = 0, egress_B = 0;
 };
 
 // Packets that a switch lost for one reason at one queue, as far as they were logged.
@@ -118,6 +120,8 @@ struct FlowEvidence {
   std::string state;  // done, failed, running, waiting
   double goodput_bps = 0;
   std::uint64_t retransmitted_packets = 0, cnps_received = 0;
+  Time_ps fct_ps = 0;   // of flows that are done
+  double slowdown = 0;  // 0: not known
 };
 
 struct ReceiveEvidence {
@@ -159,6 +163,12 @@ struct CollectiveEvidence {
   std::string why;  // not from GPU memory, or not by RDMA
 };
 
+// Of a job: a rank or a group that the others waited for.
+struct StragglerEvidence {
+  std::string workload, who, reason;
+  double lost_us = 0;  // in a step
+};
+
 inline constexpr const char* kLatencyTest = "perftest latency";  // a kind of workload
 struct WorkloadEvidence {
   std::string name, kind;
@@ -188,6 +198,7 @@ struct Evidence {
   std::vector<RxRingEvidence> rx_rings;
   std::vector<LossyClassEvidence> lossy_classes;
   std::vector<CollectiveEvidence> collectives;
+  std::vector<StragglerEvidence> stragglers;
   std::vector<std::vector<std::string>> circular_waits;
   std::uint64_t left_out = 0;         // senders, events and drops beyond what logs hold
   std::uint64_t pauses_left_out = 0;  // the same of pauses: the first are there

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/plural.h"
 #include "results/explain_parts.h"
@@ -143,8 +144,11 @@ void explain_sent_again(const ExplainContext& context, FlowAnswer& flow) {
   }
 }
 
-// Everything was sent, or a window was full. The queues of the path had what was on its way.
-void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
+// Where the packets of a flow waited on their way, and why; nothing: no queue of its path explains it.
+struct PathWait {
+  std::string root, because;
+};
+std::optional<PathWait> path_wait(const ExplainContext& context, const FlowAnswer& flow) {
   const auto life_ps = static_cast<double>(std::max<Time_ps>(1, flow.last_ps - flow.first_ps));
   std::string busiest;
   double most = 0;
@@ -152,34 +156,42 @@ void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
   for (std::size_t i = 1; i < flow.path.size(); ++i) {
     const std::string& port = flow.path[i];
     const PauseTree::Share share = context.tree.longest(port, flow.first_ps, flow.last_ps);
-    if (share.stop != SIZE_MAX && static_cast<double>(share.all_ps) >= kStopped * life_ps) {
-      flow.root = share.root;
-      flow.because =
-          fmt::format("its packets waited at {}, which was stopped for {} of that time {}", port,
-                      share_text(static_cast<double>(share.all_ps) / life_ps), pause_root_text(context, share));
-      return;
-    }
-    if (const std::string cpu = forwarder_text(context, flow, port); !cpu.empty()) {
-      flow.root = port;
-      flow.because = "its packets waited for " + cpu;
-      return;
-    }
+    if (share.stop != SIZE_MAX && static_cast<double>(share.all_ps) >= kStopped * life_ps)
+      return PathWait{share.root, fmt::format("its packets waited at {}, which was stopped for {} of that time {}",
+                                              port, share_text(static_cast<double>(share.all_ps) / life_ps),
+                                              pause_root_text(context, share))};
+    if (const std::string cpu = forwarder_text(context, flow, port); !cpu.empty())
+      return PathWait{port, "its packets waited for " + cpu};
     const auto use = context.use_of.find(port);
     if (use == context.use_of.end() || use->second.busy <= most || use->second.max_queue_B == 0) continue;
     most = use->second.busy;
     busiest = port;
   }
-  if (most >= kBusy) {
-    const LinkUse& use = context.use_of.at(busiest);
-    flow.root = busiest;
-    flow.because = fmt::format("its packets waited in the queue of {}: up to {}, {:.1f} us at its rate",
-                               queue_text(context, busiest), bytes_text(use.max_queue_B),
-                               static_cast<double>(use.max_queue_B) * 8e6 / static_cast<double>(use.rate_bps));
-    if (const std::string lossy = class_text(context, busiest); !lossy.empty()) flow.because += "; " + lossy;
-    return;
+  if (most < kBusy) return std::nullopt;
+  const LinkUse& use = context.use_of.at(busiest);
+  PathWait wait{busiest, fmt::format("its packets waited in the queue of {}: up to {}, {:.1f} us at its rate",
+                                     queue_text(context, busiest), bytes_text(use.max_queue_B),
+                                     static_cast<double>(use.max_queue_B) * 8e6 / static_cast<double>(use.rate_bps))};
+  if (const std::string lossy = class_text(context, busiest); !lossy.empty()) wait.because += "; " + lossy;
+  return wait;
+}
+
+// Everything was sent, or a window was full: what was on its way waited in the queues of the path, or it was latency.
+void explain_round_trip(const ExplainContext& context, FlowAnswer& flow) {
+  const bool is_cause = flow.bottleneck == held::kRoundTrip;
+  const auto part = std::find_if(flow.shares.begin(), flow.shares.end(),
+                                 [](const CauseShare& each) { return each.cause == held::kRoundTrip; });
+  if (part == flow.shares.end()) return;
+  if (const std::optional<PathWait> wait = path_wait(context, flow)) {
+    part->cause = held::kQueueing;
+    if (!is_cause) return;
+    flow.bottleneck = held::kQueueing;
+    flow.root = wait->root;
+    flow.because = wait->because;
+  } else if (is_cause) {
+    flow.because = flow.path.empty() ? "latency of the path and the other end; its path depends on the moment"
+                                     : "latency of the path and the other end: no queue of its path was busy";
   }
-  flow.because = flow.path.empty() ? "latency of the path and the other end; its path depends on the moment"
-                                   : "latency of the path and the other end: no queue of its path was busy";
 }
 
 void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
@@ -194,8 +206,8 @@ void explain_cause(const ExplainContext& context, FlowAnswer& flow) {
     explain_sent_again(context, flow);
   } else if (cause == held::kRecovery) {
     explain_recovery(context, flow);
-  } else if (cause == held::kRoundTrip) {
-    explain_round_trip(context, flow);
+  } else if (cause == held::kRoundTrip || cause == held::kQueueing) {
+    return;  // explain_round_trip() has said it
   } else if (cause == held::kPortBusy) {
     const std::string& port = flow.path.empty() ? flow.from : flow.path.front();
     flow.root = port;
@@ -237,6 +249,7 @@ void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow) {
     flow.because = context.evidence.recorded ? "it has sent nothing" : "the run kept no records of senders";
     return;
   }
+  explain_round_trip(context, flow);
   explain_cause(context, flow);
   explain_staging(context, flow);
   if (flow.again == 0) return;

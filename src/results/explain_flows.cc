@@ -180,6 +180,8 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     flow.to = each.to;
     flow.state = each.state;
     flow.goodput_bps = each.goodput_bps;
+    flow.fct_ps = each.fct_ps;
+    flow.slowdown = each.slowdown;
     const auto found = requests.find({each.from, each.qpn});
     if (each.qpn != 0 && found != requests.end()) {
       add_times(evidence, requests, flow, {found->second});

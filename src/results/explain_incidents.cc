@@ -93,7 +93,7 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
     if (stop.level > 0) continue;
     if (stop.from_ps < first_ps) {
       first_ps = stop.from_ps;
-      queue_B = stop.queue_B;
+      queue_B = stop.egress_B;
       queue = stop.queue;
     }
     if (nic_cause.empty()) nic_cause = stop.nic_cause;
@@ -164,6 +164,15 @@ void Builder::add_marks(const Begun& begun, Incident& out) const {
   out.steps.push_back(std::move(step));
 }
 
+// What the priority group held that sent XOFF, and the egress queue that it waited for.
+std::string group_text(const Stop& stop) {
+  std::string out =
+      fmt::format("the priority group of {} holds {}, {} of it in {}queue {} of {}", stop.by, bytes_text(stop.group_B),
+                  bytes_text(stop.queue_B), stop.level > 0 ? "the stopped " : "", stop.queue, stop.queue_port);
+  if (stop.egress_B > 0) out += fmt::format(", which holds {}", bytes_text(stop.egress_B));
+  return out;
+}
+
 void Builder::add_pauses(const Begun& begun, Incident& out) const {
   struct Level {
     ChainStep step;
@@ -188,12 +197,7 @@ void Builder::add_pauses(const Begun& begun, Incident& out) const {
             }
             return list;
           }());
-      if (stop.level > 0 && !stop.queue_port.empty())
-        level.step.text +=
-            fmt::format(": {} of it in the stopped queue of {}", bytes_text(stop.queue_B), stop.queue_port);
-      else if (!stop.queue_port.empty())
-        level.step.text +=
-            fmt::format(": {} of {} from there wait in that queue", bytes_text(stop.queue_B), bytes_text(stop.group_B));
+      if (!stop.queue_port.empty()) level.step.text += ": " + group_text(stop);
     }
     ++level.step.count;
     level.step.last_ps = std::max(level.step.last_ps, stop.to_ps);

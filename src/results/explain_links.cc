@@ -148,7 +148,7 @@ void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAns
     for (const auto& [reason, number] : link.lost) {
       if (!kOnTheWay.contains(reason) || (reason == "link down" && is_told(incidents, link))) continue;
       count += number;
-      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", number, reason);
+      reasons += (reasons.empty() ? "" : ", ") + lost_text(number, reason);
       if (reason != "RX ring full") continue;
       if (const std::string ring = ring_text(context, link.to); !ring.empty()) reasons += " (" + ring + ")";
     }

@@ -42,7 +42,8 @@ class Losses {
  private:
   void add(std::uint64_t count, const std::string& reason, const std::string& where, bool back) {
     if (out_.size() > kLongEnough) return;
-    out_ += fmt::format("{}{} {} {}{}", out_.empty() ? "" : ", ", count, reason, where, back ? " (way back)" : "");
+    out_ +=
+        fmt::format("{}{} {}{}", out_.empty() ? "" : ", ", lost_text(count, reason), where, back ? " (way back)" : "");
   }
   void add_drop(const DropEvidence& drop) {
     const std::string& where = drop.out_port.empty() ? drop.node : drop.out_port;

@@ -40,7 +40,8 @@ struct ExplainContext {
 
 std::vector<LinkUse> explain_links(const Evidence& evidence, Time_ps from_ps, Time_ps to_ps);
 std::vector<FlowAnswer> explain_flows(const ExplainContext& context);
-// Who was behind the bottleneck of a flow: fills in `because` and `root`.
+// Who was behind the bottleneck of a flow: fills in `because` and `root`. Round trips that a queue of the path explains
+// become queueing.
 void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow);
 // That began at a queue or a NIC: pauses, marks, drops.
 std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
@@ -53,6 +54,8 @@ void add_recoveries(const ExplainContext& context, const std::vector<const FlowA
 void order_steps(Incident& out);
 // Ports that stopped each other in a circle: to the end, or until something broke it.
 std::vector<Incident> circle_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
+// With the moment and the place of what is behind each, where an incident says so.
+std::vector<Straggler> explain_stragglers(const ExplainContext& context, const std::vector<Incident>& incidents);
 // All of them, the worst first.
 std::vector<Incident> explain_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
 
@@ -62,6 +65,8 @@ std::string link_name(const ExplainContext& context, const std::string& port);
 std::string busy_text(const ExplainContext& context, const std::string& port);
 // "25.0 Gb/s", "40 Mb/s"
 std::string rate_text(std::int64_t bps);
+// "3 fault drops", "12 port down"
+std::string lost_text(std::uint64_t count, const std::string& reason);
 // "1.2 MB"
 std::string bytes_text(std::uint64_t bytes);
 // "at least " where the log had no room for all.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/plural.h"
 #include "results/explanation.h"
@@ -31,62 +30,40 @@ std::string links_line(const Explanation& explanation) {
   return out;
 }
 
-// A latency test waits for its round trips by its nature.
-std::string headline_cause(const FlowAnswer& flow) {
-  return flow.is_latency_test && flow.bottleneck == held::kRoundTrip ? "none" : flow.bottleneck;
-}
-
-// The one that was held back by it most of its time.
-const FlowAnswer* slowest(const std::vector<FlowAnswer>& flows, const std::string& cause) {
-  const FlowAnswer* out = nullptr;
-  for (const FlowAnswer& flow : flows) {
-    if (flow.shares.empty() || headline_cause(flow) != cause) continue;
-    if (out == nullptr || flow.share > out->share || (flow.share == out->share && flow.weight > out->weight))
-      out = &flow;
-  }
-  return out;
-}
-
 // The bottleneck that held most data back, and the flow of which it did so most.
 std::string flows_line(const Explanation& explanation) {
-  std::map<std::string, std::size_t> counts;
-  std::map<std::string, double> times;
   std::size_t sent = 0, latency_tests = 0;
+  const FlowAnswer* healthy = nullptr;
   for (const FlowAnswer& flow : explanation.flows) {
     if (flow.shares.empty()) continue;
-    const std::string cause = headline_cause(flow);
     ++sent;
-    ++counts[cause];
-    if (cause != "none") times[cause] += flow.share * flow.weight;
-    if (cause != flow.bottleneck) ++latency_tests;
+    if (flow.is_latency_test && flow.bottleneck == held::kRoundTrip) ++latency_tests;
+    if (healthy == nullptr || flow.weight > healthy->weight) healthy = &flow;
   }
   if (sent == 0)
     return explanation.flows.empty() ? "flows: no queue pair sent data" : "flows: no flow has sent anything";
   // One that was held back says more than others that were not.
-  std::string most = "none";
-  double most_time = 0;
-  for (const auto& [cause, time] : times) {
-    if (time <= most_time) continue;
-    most = cause;
-    most_time = time;
+  const std::vector<HeldGroup> groups = held_groups(explanation);
+  if (!groups.empty()) {
+    const FlowAnswer& flow = *groups.front().most;
+    if (sent == 1)
+      return fmt::format("flows: {}: {} {} of its time: {}", flow.id, flow.bottleneck, share_text(flow.share),
+                         flow.because);
+    return fmt::format("flows: {} of {}: {}; most of all {}, {} of its time: {}", groups.front().flows, sent,
+                       groups.front().cause, flow.id, share_text(flow.share), flow.because);
   }
-  const FlowAnswer* found = slowest(explanation.flows, most);
+  const auto free = static_cast<std::size_t>(
+      std::count_if(explanation.flows.begin(), explanation.flows.end(), [](const FlowAnswer& flow) {
+        return !flow.shares.empty() && (flow.bottleneck == "none" || flow.is_latency_test);
+      }));
   // Only in a file that no run writes: causes without any time.
-  if (found == nullptr) return "flows: no time was recorded";
-  const FlowAnswer& flow = *found;
-  if (most == "none" && sent > 1) {
-    std::string out = fmt::format("flows: {} of {}: nothing held them back", counts[most], sent);
-    if (latency_tests > 0)
-      out += fmt::format("; {} waited for {} round trips", counted(latency_tests, "latency test"),
-                         latency_tests == 1 ? "its" : "their");
-    return out;
-  }
-  if (flow.bottleneck == "none") return fmt::format("flows: {}: {}", flow.id, flow.because);
-  if (sent == 1)
-    return fmt::format("flows: {}: {} {} of its time: {}", flow.id, flow.bottleneck, share_text(flow.share),
-                       flow.because);
-  return fmt::format("flows: {} of {}: {}; most of all {}, {} of its time: {}", counts[most], sent, most, flow.id,
-                     share_text(flow.share), flow.because);
+  if (free == 0) return "flows: no time was recorded";
+  if (sent == 1) return fmt::format("flows: {}: {}", healthy->id, healthy->because);
+  std::string out = fmt::format("flows: {} of {}: nothing held them back", free, sent);
+  if (latency_tests > 0)
+    out += fmt::format("; {} waited for {} round trips", counted(latency_tests, "latency test"),
+                       latency_tests == 1 ? "its" : "their");
+  return out;
 }
 
 std::string kernel_tcp_text(const Explanation& explanation) {

@@ -23,6 +23,11 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} B", bytes);
 }
 
+std::string lost_text(std::uint64_t count, const std::string& reason) {
+  const bool countable = reason.ends_with(" drop") || reason.ends_with(" error") || reason.ends_with(" response");
+  return countable ? counted(count, reason) : fmt::format("{} {}", count, reason);
+}
+
 std::string rate_text(std::int64_t bps) {
   if (bps < 1'000'000'000) return fmt::format("{:.0f} Mb/s", static_cast<double>(bps) / 1e6);
   return fmt::format("{:.1f} Gb/s", static_cast<double>(bps) / 1e9);
@@ -117,11 +122,12 @@ std::vector<LinkUse> explain_links(const Evidence& evidence, Time_ps from_ps, Ti
     if (each.rate_bps > 0)
       use.busy = std::min(1.0, static_cast<double>(each.line_B) * 8e12 / static_cast<double>(each.rate_bps) / span_ps);
     use.paused = std::min(1.0, static_cast<double>(each.paused_ps) / span_ps);
+    use.packets = each.packets;
     use.marked = each.marked;
     use.max_queue_B = each.max_queue_B;
     for (const auto& [reason, count] : each.lost) {
       use.lost += count;
-      use.lost_text += fmt::format("{}{} {}", use.lost_text.empty() ? "" : ", ", count, reason);
+      use.lost_text += fmt::format("{}{}", use.lost_text.empty() ? "" : ", ", lost_text(count, reason));
     }
     links.push_back(std::move(use));
   }
@@ -165,6 +171,7 @@ Explanation explain(const Evidence& evidence) {
   }
   out.flows = explain_flows(context);
   out.incidents = explain_incidents(context, out.flows);
+  out.stragglers = explain_stragglers(context, out.incidents);
   for (const WorkloadEvidence& workload : evidence.workloads) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);
     if (workload.kind == "iperf3") out.kernel_tcp.push_back(workload.name);

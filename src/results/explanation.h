@@ -21,7 +21,7 @@ struct LinkUse {
   std::string from, to;
   std::int64_t rate_bps = 0;
   double busy = 0, paused = 0;  // of the time in which there was traffic
-  std::uint64_t marked = 0, max_queue_B = 0, lost = 0;
+  std::uint64_t packets = 0, marked = 0, max_queue_B = 0, lost = 0;
   std::string lost_text;  // "12 Tail drop, 3 FCS error"
 };
 
@@ -60,6 +60,16 @@ struct FlowAnswer {
   std::uint64_t packets = 0, again = 0;  // sent; of these, sent before
   bool is_latency_test = false;          // one message at a time: it waits for its round trips
   double weight = 0;                     // ps: how long it sent, and a hundredth of the time in which it had work
+  Time_ps fct_ps = 0;                    // of flows that are done
+  double slowdown = 0;                   // of them; 0: not known
+};
+
+// A rank or a group of a job that the others waited for.
+struct Straggler {
+  std::string workload, who, reason;
+  double lost_us = 0;   // in a step
+  Time_ps time_ps = 0;  // when what is behind it began, or the workload
+  std::string port;     // where; empty: not in the network
 };
 
 // One step of an incident: the first of so many, and the last.
@@ -92,12 +102,26 @@ struct Explanation {
   std::vector<LinkUse> links;      // the busiest first
   std::vector<FlowAnswer> flows;   // as the run has them
   std::vector<Incident> incidents;
-  std::vector<std::string> notes;  // what is not known, and why
+  std::vector<Straggler> stragglers;  // those that cost most first
+  std::vector<std::string> notes;     // what is not known, and why
   std::vector<std::string> failures;
   std::vector<std::string> kernel_tcp;  // workloads that have no account
 };
 
 Explanation explain(const Evidence& evidence);
+
+// Flows that one cause held back.
+struct HeldGroup {
+  std::string cause;
+  std::size_t flows = 0;
+  double time_ps = 0;                // how long, by the weight of each
+  const FlowAnswer* most = nullptr;  // the one of which it took the largest part
+};
+// The cause that held most data back first. Latency tests that wait for their round trips are held back by nothing.
+std::vector<HeldGroup> held_groups(const Explanation& explanation);
+// The flow that took longest; null: none is done.
+const FlowAnswer* slowest_flow(const Explanation& explanation);
+
 // Three lines: the links, the flows, what happened.
 std::string summary_text(const Explanation& explanation);
 // The same at the end of a report.

@@ -101,7 +101,7 @@ std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
   return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
 }
 
-std::string flows_text(const FlowOptions& options, const FlowsOutcome& outcome) {
+std::string flows_text(const std::string& workload, const FlowOptions& options, const FlowsOutcome& outcome) {
   const FlowSummary& s = outcome.summary;
   std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
   if (s.done > 0) {
@@ -126,6 +126,7 @@ std::string flows_text(const FlowOptions& options, const FlowsOutcome& outcome) 
   }
   const Graph graph(options, outcome);
   Table table;
+  table.add_column("flow", Align::kLeft);
   table.add_column("name", Align::kLeft);
   table.add_column("from", Align::kLeft);
   table.add_column("to", Align::kLeft);
@@ -137,12 +138,12 @@ std::string flows_text(const FlowOptions& options, const FlowsOutcome& outcome) 
     bool done = row.state == FlowState::kDone;
     std::string fct = done ? microseconds(row.fct_ps()) : row.state == FlowState::kFailed ? "failed" : "unfinished";
     const auto number = static_cast<std::size_t>(flow - outcome.flows.data());
-    table.add_row({graph.name(number), flow->from, flow->to, size_text(row.size_B), graph.ready_us(number),
-                   row.start_ps == kNever_ps ? "-" : microseconds(row.start_ps), fct,
-                   done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
-                   flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-",
-                   std::to_string(flow->retransmitted_packets), std::to_string(flow->cnps_received),
-                   graph.after_text(number)});
+    table.add_row(
+        {fmt::format("{}/{}", workload, number), graph.name(number), flow->from, flow->to, size_text(row.size_B),
+         graph.ready_us(number), row.start_ps == kNever_ps ? "-" : microseconds(row.start_ps), fct,
+         done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
+         flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-", std::to_string(flow->retransmitted_packets),
+         std::to_string(flow->cnps_received), graph.after_text(number)});
   }
   if (!table.empty()) out += block(table);
   out += telemetry_table(shown);
@@ -255,7 +256,7 @@ void write_graphs(const RunResult& result, SqliteFile& file) {
 std::string report_section(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&,
                            const WorkloadConfig& config) {
   return heading(fmt::format("{}: {}", config.name, counted(outcome.flows.size(), "flow"))) +
-         flows_text(options, outcome);
+         flows_text(config.name, options, outcome);
 }
 
 void write_json(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
@@ -340,7 +341,11 @@ void add_evidence(const FlowOptions& options, const FlowsOutcome& outcome, const
     flow.qpn = each.row.qpn;
     flow.size_B = each.row.size_B;
     flow.state = state_name(each.row.state);
-    if (each.row.state == FlowState::kDone) flow.goodput_bps = each.row.goodput_bps();
+    if (each.row.state == FlowState::kDone) {
+      flow.goodput_bps = each.row.goodput_bps();
+      flow.fct_ps = each.row.fct_ps();
+      flow.slowdown = each.slowdown;
+    }
     flow.retransmitted_packets = each.retransmitted_packets;
     flow.cnps_received = each.cnps_received;
     evidence.flows.push_back(std::move(flow));

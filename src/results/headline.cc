@@ -31,18 +31,56 @@ std::string unmet_part(const RunResult& result) {
                      range_text(first->expectation->min, first->expectation->max));
 }
 
-std::string lossless_part(const Lab& lab, const RunResult& result) {
-  const auto losses = lossless_losses(lab, result);
+// "3570 packets of lossless class 3 lost (3509 in leaf0, 61 in spine0): port down"
+std::string lossless_part(const std::vector<LosslessLoss>& losses) {
   if (losses.empty()) return "";
-  const auto most = std::max_element(losses.begin(), losses.end(),
-                                     [](const LosslessLoss& a, const LosslessLoss& b) { return a.lost < b.lost; });
-  return fmt::format("{} of lossless class {} lost {} {}", counted(most->lost, "packet"), most->group,
-                     most->by_nic ? "at" : "in", most->where);
+  constexpr std::size_t kMostPlaces = 3;
+  std::uint64_t lost = 0;
+  std::map<std::string, std::uint64_t> reasons;
+  std::vector<const LosslessLoss*> places;
+  bool same_class = true;
+  for (const LosslessLoss& each : losses) {
+    lost += each.lost;
+    for (const auto& [reason, count] : each.reasons) reasons[reason] += count;
+    places.push_back(&each);
+    same_class = same_class && each.group == losses.front().group;
+  }
+  std::stable_sort(places.begin(), places.end(),
+                   [](const LosslessLoss* a, const LosslessLoss* b) { return a->lost > b->lost; });
+  std::string out = fmt::format(
+      "{} of {} lost", counted(lost, "packet"),
+      same_class ? fmt::format("lossless class {}", losses.front().group) : std::string("lossless classes"));
+  const auto place_text = [](const LosslessLoss& each) {
+    return fmt::format("{} {}", each.by_nic ? "at" : "in", each.where);
+  };
+  if (places.size() == 1) {
+    out += " " + place_text(*places.front());
+  } else {
+    std::string list;
+    for (std::size_t i = 0; i < std::min(places.size(), kMostPlaces); ++i)
+      list += fmt::format("{}{} {}", i == 0 ? "" : ", ", places[i]->lost, place_text(*places[i]));
+    if (places.size() > kMostPlaces) list += fmt::format(" and {} more", places.size() - kMostPlaces);
+    out += " (" + list + ")";
+  }
+  const auto most = std::max_element(reasons.begin(), reasons.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == reasons.end() ? out : out + ": " + most->first;
 }
 
-// "16 of 16 flows of incast done, the slowest in 2.617 ms"; of workloads without flows how long they took.
-std::string done_part(const RunResult& result) {
-  double done = 0, all = 0, longest_us = 0;
+// ", the slowest, incast/12, in 2.617 ms (slowdown 15.9, 51 % queueing)"
+std::string slowest_part(const FlowAnswer& flow, std::size_t flows) {
+  std::vector<std::string> parts;
+  if (flow.slowdown >= 1.05) parts.push_back(fmt::format("slowdown {:.1f}", flow.slowdown));
+  if (!flow.bottleneck.empty() && flow.bottleneck != "none" && !flow.shares.empty())
+    parts.push_back(fmt::format("{} {}", share_text(flow.share), flow.bottleneck));
+  return fmt::format("{} in {}{}", flows == 1 ? "" : ", the slowest, " + flow.id + ",", time_text(flow.fct_ps),
+                     parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", ")));
+}
+
+// "16 of 16 flows of incast done, the slowest, incast/12, in 2.617 ms (...)"; of workloads without flows how long they
+// took, and who was late.
+std::string done_part(const RunResult& result, const Explanation& explanation) {
+  double done = 0, all = 0;
   std::size_t workloads = 0;
   std::string name;
   for (const WorkloadOutcome& outcome : result.workloads) {
@@ -55,51 +93,103 @@ std::string done_part(const RunResult& result) {
     name = outcome.config->name;
     done += *ended;
     all += *ended + *unfinished + figure("failed").value_or(0);
-    longest_us = std::max(longest_us, figure("fct_max_us").value_or(0));
   }
   if (all > 0) {
     const std::string of = workloads == 1 ? " of " + name : "";
     const std::string flows = counted(static_cast<std::uint64_t>(all), "flow") + of;
-    return done == 0 ? fmt::format("None of {} is done after {}", flows, time_text(result.end_ps))
-                     : fmt::format("{:.0f} of {} done, the slowest in {}", done, flows,
-                                   time_text(static_cast<Time_ps>(longest_us * 1e6)));
+    const FlowAnswer* slowest = slowest_flow(explanation);
+    if (done == 0 || slowest == nullptr)
+      return fmt::format("None of {} is done after {}", flows, time_text(result.end_ps));
+    return fmt::format("{:.0f} of {} done{}", done, flows, slowest_part(*slowest, static_cast<std::size_t>(all)));
   }
   if (result.workloads.empty()) return fmt::format("No workload, {} simulated", time_text(result.end_ps));
-  if (result.workloads.size() == 1)
-    return fmt::format("{} took {}", result.workloads.front().config->name, time_text(result.end_ps));
-  return fmt::format("{} took {}", counted(result.workloads.size(), "workload"), time_text(result.end_ps));
+  std::string out = result.workloads.size() == 1 ? result.workloads.front().config->name
+                                                 : counted(result.workloads.size(), "workload");
+  out += fmt::format(" took {}", time_text(result.end_ps));
+  if (!explanation.stragglers.empty()) {
+    const Straggler& late = explanation.stragglers.front();
+    out += fmt::format(", {} late: {}", late.who, late.reason);
+  }
+  return out;
 }
 
 // What held back most of them.
 std::string cause_part(const Explanation& explanation) {
-  std::map<std::string, std::pair<double, const FlowAnswer*>> causes;
-  std::size_t sent = 0;
-  for (const FlowAnswer& flow : explanation.flows) {
-    if (flow.shares.empty()) continue;
-    ++sent;
-    if (flow.bottleneck == "none" || flow.bottleneck.empty() || flow.is_latency_test) continue;
-    auto& [time, first] = causes[flow.bottleneck];
-    time += flow.share * flow.weight;
-    if (first == nullptr || flow.weight > first->weight) first = &flow;
+  const std::vector<HeldGroup> groups = held_groups(explanation);
+  if (groups.empty()) {
+    const bool sent = std::any_of(explanation.flows.begin(), explanation.flows.end(),
+                                  [](const FlowAnswer& flow) { return !flow.shares.empty(); });
+    return sent ? "nothing held them back" : "nothing was sent";
   }
-  if (causes.empty()) return sent == 0 ? "nothing was sent" : "nothing held them back";
-  const auto most = std::max_element(causes.begin(), causes.end(),
-                                     [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
-  const FlowAnswer& flow = *most->second.second;
-  return fmt::format("{} was limited by {}{}", flow.id, most->first, flow.because.empty() ? "" : ": " + flow.because);
+  const FlowAnswer& flow = *groups.front().most;
+  return fmt::format("{} was limited by {} for {} of its time{}", flow.id, flow.bottleneck, share_text(flow.share),
+                     flow.because.empty() ? "" : ": " + flow.because);
 }
 
-std::string why_part(const Explanation& explanation) {
-  if (explanation.incidents.empty()) return cause_part(explanation);
+bool takes_part(const Incident& incident, const std::string& flow) {
+  const auto has = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), flow) != list.end();
+  };
+  return has(incident.flows) || has(incident.victims);
+}
+
+// The worst incident. Of losses and congestion at several places, the one that the slowest flow met.
+const Incident& main_incident(const Explanation& explanation) {
   const Incident& first = explanation.incidents.front();
-  std::string out = first.title;
+  const FlowAnswer* slowest = slowest_flow(explanation);
+  if (slowest == nullptr || (first.kind != "loss" && first.kind != "congestion") || takes_part(first, slowest->id))
+    return first;
+  for (const Incident& each : explanation.incidents) {
+    if (takes_part(each, slowest->id)) return each;
+  }
+  return first;
+}
+
+// "; 16 ports stopped by pauses, h4:p0 for 52 % of the time; 4.1 % of the packets of leaf0:swp1 marked CE"
+std::string shares_part(const Explanation& explanation) {
+  constexpr double kWorthTelling = 0.001;
+  const LinkUse *stopped = nullptr, *marked = nullptr;
+  std::size_t ports = 0;
+  for (const LinkUse& link : explanation.links) {
+    if (link.paused > 0) ++ports;
+    if (link.paused > 0 && (stopped == nullptr || link.paused > stopped->paused)) stopped = &link;
+    if (link.marked > 0 && (marked == nullptr || link.marked > marked->marked)) marked = &link;
+  }
+  std::string out;
+  if (stopped != nullptr && stopped->paused >= kWorthTelling)
+    out += ports == 1
+               ? fmt::format("; pauses stopped {} for {} of the time", stopped->from, share_text(stopped->paused))
+               : fmt::format("; pauses stopped {}, {} for {} of the time", counted(ports, "port"), stopped->from,
+                             share_text(stopped->paused));
+  if (marked != nullptr && marked->packets > 0)
+    out += fmt::format("; {} of the packets of {} marked CE",
+                       share_text(static_cast<double>(marked->marked) / static_cast<double>(marked->packets)),
+                       marked->from);
+  return out;
+}
+
+// `told` packets are in the sentence already.
+std::string why_part(const Explanation& explanation, std::uint64_t told) {
+  if (explanation.incidents.empty()) return cause_part(explanation) + shares_part(explanation);
+  const Incident& main = main_incident(explanation);
+  std::string out = main.title;
   std::uint64_t lost = 0;
-  for (const LinkUse& link : explanation.links) lost += link.lost;
-  if (lost > 0 && first.kind != "loss") out += fmt::format(", {} lost", counted(lost, "packet"));
-  if (const std::size_t count = first.victims.size(); count > 0)
+  const LinkUse* root = nullptr;
+  for (const LinkUse& link : explanation.links) {
+    lost += link.lost;
+    if (link.from == main.root) root = &link;
+  }
+  if (main.kind == "loss" && root != nullptr && root->packets > 0 && root->lost > 0) {
+    out += fmt::format(", {} of its frames",
+                       share_text(static_cast<double>(root->lost) / static_cast<double>(root->packets)));
+  } else if (lost > told) {
+    out += told > 0 ? fmt::format(", {} lost besides", counted(lost - told, "packet"))
+                    : fmt::format(", {} lost", counted(lost, "packet"));
+  }
+  if (const std::size_t count = main.victims.size(); count > 0)
     out += fmt::format(", {} {} not go there stopped with it", counted(count, "flow"),
                        count == 1 ? "that does" : "that do");
-  return out;
+  return out + shares_part(explanation);
 }
 
 }  // namespace
@@ -114,12 +204,23 @@ std::string headline(const Lab& lab, const RunResult& result, const Explanation&
   } else if (!failures.empty()) {
     what = first_line(failures.front());
     if (failures.size() > 1) what += fmt::format(" and {}", counted(failures.size() - 1, "other failure"));
-  } else if (what = unmet_part(result); what.empty()) {
-    what = lossless_part(lab, result);
-    if (what.empty()) what = done_part(result);
+  } else {
+    what = unmet_part(result);
   }
-  const std::string why = why_part(explanation);
-  return what + (why.empty() ? "" : "; " + why) + ".";
+  std::uint64_t told = 0;
+  std::string done;
+  if (what.empty()) {
+    const std::vector<LosslessLoss> losses = lossless_losses(lab, result);
+    for (const LosslessLoss& each : losses) told += each.lost;
+    what = lossless_part(losses);
+    done = done_part(result, explanation);
+  }
+  const std::string why = why_part(explanation, told);
+  // What went wrong comes first, and how the flows ended last.
+  std::string out = what.empty() ? done : what;
+  if (!why.empty()) out += "; " + why;
+  if (!what.empty() && !done.empty()) out += "; " + done;
+  return out + ".";
 }
 
 }  // namespace weft::lab

@@ -9,7 +9,8 @@
 namespace weft::lab {
 
 // The worst first: what failed, a deadlock, an expectation that is not met, losses of a lossless class; else how the
-// flows ended. Behind it the first incident, or what held the flows back.
+// flows ended, with the slowest and what held it back. Behind it the incident that the slowest flow met, or what held
+// the flows back, and how much was stopped, marked and lost.
 std::string headline(const Lab& lab, const RunResult& result, const Explanation& explanation);
 
 }  // namespace weft::lab

@@ -210,6 +210,8 @@ std::string failure_text(const JobOptions& options, const JobOutcome& job, const
 void add_evidence(const workload::JobOptions& options, const workload::JobOutcome& outcome, const Lab& lab,
                   const WorkloadConfig& config, Evidence& evidence) {
   evidence.workloads.back().kind = "job";
+  for (const JobStraggler& each : outcome.stragglers)
+    evidence.stragglers.push_back({config.name, each.what, each.reason, each.lost_us});
   add_collective_use(lab, options.hosts, config, outcome.use, "", evidence);
 }
 

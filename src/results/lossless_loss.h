@@ -16,6 +16,8 @@ struct LosslessLoss {
   std::uint8_t group = 0;             // of a NIC: the priority
   bool is_lossless = true;            // false: lossless to the hosts, and this switch takes it into another class
   std::uint64_t lost = 0, taken = 0;  // packets of the group
+  // As far as they were logged, the most frequent first.
+  std::vector<std::pair<std::string, std::uint64_t>> reasons;
 };
 
 // Every one for want of room; those of other reasons from one in ten thousand on.

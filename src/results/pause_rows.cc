@@ -40,6 +40,7 @@ PauseRow row_of(const Found& found) {
       row.queue = event.queue;
       row.queue_B = event.queue_B;
       row.group_B = event.group_B;
+      row.egress_B = event.egress_B;
     }
   }
   return row;

@@ -17,7 +17,7 @@ struct PauseRow {
   // Of an XOFF: the queue behind it, of a switch that recorded it, and the cause, of a NIC.
   std::string queue_port, nic_cause;
   int queue = -1;
-  std::uint64_t queue_B = 0, group_B = 0;
+  std::uint64_t queue_B = 0, group_B = 0, egress_B = 0;
 };
 
 inline constexpr std::size_t kMostPauseRows = 100'000;

@@ -45,6 +45,7 @@ void PauseTree::pair_up(const Evidence& evidence) {
         stop.queue = event.queue;
         stop.queue_B = event.queue_B;
         stop.group_B = event.group_B;
+        stop.egress_B = event.egress_B;
         stop.nic_cause = event.nic_cause;
       }
       stops_.back().classes |= 1u << c;

@@ -19,14 +19,14 @@ struct Stop {
   Time_ps from_ps = 0, to_ps = 0;
   std::string queue_port;  // empty: of a NIC, or not recorded
   int queue = -1;
-  std::uint64_t queue_B = 0, group_B = 0;
-  std::string nic_cause;         // of a NIC
-  std::string ended;             // how; empty: it lasted to the end
-  std::size_t cause = SIZE_MAX;  // index of the stop behind it
-  std::size_t level = 0;         // stops between it and the root
-  std::string root;              // port whose queue was full, or NIC; empty: not recorded
-  bool circular = false;         // leads back to itself
-  bool unknown = false;          // what was behind it came after the end of a full log
+  std::uint64_t queue_B = 0, group_B = 0, egress_B = 0;  // as of PauseEvidence
+  std::string nic_cause;                                 // of a NIC
+  std::string ended;                                     // how; empty: it lasted to the end
+  std::size_t cause = SIZE_MAX;                          // index of the stop behind it
+  std::size_t level = 0;                                 // stops between it and the root
+  std::string root;                                      // port whose queue was full, or NIC; empty: not recorded
+  bool circular = false;                                 // leads back to itself
+  bool unknown = false;                                  // what was behind it came after the end of a full log
 };
 
 class PauseTree {

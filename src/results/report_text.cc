@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
 
 #include "host/memory_path.h"
 #include "results/text_width.h"
@@ -45,13 +47,25 @@ std::string trimmed(double value) {
 }
 
 std::string number_text(double value) {
+  // Packets and bytes as they are, not as powers of ten.
+  if (std::abs(value) >= 1e6 && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
   return fmt::format("{:.6g}", value);
 }
 
 std::string size_text(std::uint64_t size_B) {
-  if (size_B >= 1 << 20 && size_B % (1 << 20) == 0) return fmt::format("{} MiB", size_B >> 20);
-  if (size_B >= 1 << 10 && size_B % (1 << 10) == 0) return fmt::format("{} KiB", size_B >> 10);
-  return fmt::format("{} B", size_B);
+  const auto in_units = [&](std::uint64_t base, std::initializer_list<const char*> names) {
+    std::uint64_t number = size_B;
+    const char* unit = "B";
+    for (const char* name : names) {
+      if (number == 0 || number % base != 0) break;
+      number /= base;
+      unit = name;
+    }
+    return fmt::format("{} {}", number, unit);
+  };
+  const std::string binary = in_units(1024, {"KiB", "MiB", "GiB"}), decimal = in_units(1000, {"kB", "MB", "GB", "TB"});
+  const auto digits = [](const std::string& text) { return text.find(' '); };
+  return digits(decimal) < digits(binary) ? decimal : binary;
 }
 
 std::string time_text(Time_ps time_ps) {

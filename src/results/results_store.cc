@@ -39,7 +39,7 @@ CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
   psn INTEGER, opcode INTEGER);
 CREATE TABLE pause_event(time_ps INTEGER, port TEXT, peer TEXT, classes INTEGER, sent INTEGER, what TEXT, state TEXT,
-  nic_cause TEXT, queue_port TEXT, queue INTEGER, queue_B INTEGER, group_B INTEGER);
+  nic_cause TEXT, queue_port TEXT, queue INTEGER, queue_B INTEGER, group_B INTEGER, egress_B INTEGER);
 CREATE TABLE series(id INTEGER PRIMARY KEY, node TEXT, port TEXT, class INTEGER, metric TEXT, unit TEXT,
   interval_ps INTEGER, most INTEGER, last INTEGER);
 CREATE TABLE block(series_id INTEGER, first_sample INTEGER, count INTEGER, encoding TEXT, data BLOB);
@@ -125,7 +125,7 @@ void write_events(SqliteFile& file, const RunResult& result) {
                 drop.endpoint, drop.sequence, drop.opcode);
     }
   }
-  SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
   std::uint64_t left_out = 0;
   const auto known = [](const std::string& text) { return text.empty() ? std::nullopt : std::optional(text); };
   for (const PauseRow& row : merged_pauses(result, left_out)) {
@@ -133,7 +133,8 @@ void write_events(SqliteFile& file, const RunResult& result) {
     pauses.add(row.time_ps, row.port, row.peer, row.classes, row.sent ? 1 : 0, pause_text(row), pause_state(row.what),
                known(row.nic_cause), known(row.queue_port), has_queue ? std::optional(row.queue) : std::nullopt,
                has_queue ? std::optional(row.queue_B) : std::nullopt,
-               has_queue ? std::optional(row.group_B) : std::nullopt);
+               has_queue ? std::optional(row.group_B) : std::nullopt,
+               has_queue ? std::optional(row.egress_B) : std::nullopt);
   }
 }
 

@@ -81,13 +81,30 @@ class EventReader {
     return qpn == 0 ? "" : names_.of_sender(event.port, qpn);
   }
 
+  // Files of older versions lack it.
+  bool has_egress_bytes() {
+    lab::SqliteRows rows(run_.file(), "SELECT 1 FROM pragma_table_info('pause_event') WHERE name = 'egress_B'");
+    return rows.next();
+  }
+
+  // What the priority group of the ingress port held, and the egress queue that it waited for.
+  static std::string group_text(const lab::SqliteRows& rows, const std::string& port) {
+    std::string text = fmt::format(": the priority group of {} held {} B, {} B of it in queue {} of {}", port,
+                                   rows.integer(11), rows.integer(10), rows.integer(9), rows.text(8));
+    if (rows.integer(12) > 0) text += fmt::format(", which held {} B", rows.integer(12));
+    return text;
+  }
+
   // One for each XOFF that was sent, as long as it lasted. What the watchdog ended is told as well.
   void read_pauses() {
     lab::SqliteRows rows(
         run_.file(),
-        "SELECT rowid, time_ps, port, classes, sent, what, state, coalesce(nic_cause, ''), "
-        "coalesce(queue_port, ''), coalesce(queue, -1), coalesce(queue_B, 0) FROM pause_event ORDER BY "
-        "rowid");
+        fmt::format(
+            "SELECT rowid, time_ps, port, classes, sent, what, state, coalesce(nic_cause, ''), "
+            "coalesce(queue_port, ''), coalesce(queue, -1), coalesce(queue_B, 0), coalesce(group_B, 0), {} FROM "
+            "pause_event ORDER BY rowid",
+            has_egress_bytes() ? "coalesce(egress_B, 0)" : "0")
+            .c_str());
     std::map<std::pair<std::string, std::int64_t>, RunEvent> open;  // by port and class
     while (rows.next()) {
       const std::string port = rows.text(2), state = rows.text(6);
@@ -108,8 +125,7 @@ class EventReader {
         if (state != "start") continue;
         RunEvent event = event_of("pause");
         event.text += fmt::format(", class {}", c);
-        if (!rows.text(8).empty())
-          event.text += fmt::format(": queue {} of {} held {} B", rows.integer(9), rows.text(8), rows.integer(10));
+        if (!rows.text(8).empty()) event.text += group_text(rows, port);
         if (!rows.text(7).empty()) event.text += ": " + rows.text(7);
         if (c > 0 && classes != 1 << c) event.id += fmt::format(".{}", c);
         open.emplace(std::pair(port, c), std::move(event));

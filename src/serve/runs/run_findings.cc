@@ -13,6 +13,7 @@
 #include "observe/capture.h"
 #include "results/report_text.h"
 #include "serve/http/json_answer.h"
+#include "serve/runs/cause_findings.h"
 #include "serve/runs/run_entry.h"
 #include "serve/runs/run_lab.h"
 
@@ -57,23 +58,16 @@ void add_failures(OpenRun& run, Json& list) {
     list.push_back(finding("error", "run", "failure", line));
   if (run.text("interrupted") == "1")
     list.push_back(finding("warning", "run", "interrupted", "the run was interrupted: what it has is not the whole"));
-  lab::SqliteRows rows(run.file(), "SELECT place, by_nic, class, is_lossless, lost, taken FROM lossless_loss");
-  while (rows.next()) {
-    Json each = finding(
-        "error", "run", "lossless loss",
-        fmt::format("{} of {} of class {} lost at {}", rows.integer(4),
-                    counted(static_cast<std::uint64_t>(rows.integer(5)), "packet"), rows.integer(2), rows.text(0)));
-    each["evidence"].push_back(evidence_row("", nullptr, nullptr, rows.text(0)));
-    if (rows.integer(3) == 0) {
-      each["cause"] = "the hosts take this class for lossless, and the switch maps it to one that is not";
-      each["remedy"] = {"switch: map the DSCP to the lossless priority, as the hosts do"};
-    } else if (rows.integer(1) != 0) {
-      each["cause"] = "the receive buffer of the NIC was full before its pause took effect";
-      each["remedy"] = {"NIC: a lower XOFF threshold, or a shorter cable"};
-    } else {
-      each["cause"] = "there was no room left for what came after XOFF, or the link lost it";
-      each["remedy"] = {"switch: headroom for this cable, MTU and rate; leave it to `headroom: auto`"};
-    }
+}
+
+void add_causes(const std::vector<CauseFinding>& causes, Json& list) {
+  for (const CauseFinding& cause : causes) {
+    Json each = finding(cause.severity.c_str(), cause.from.c_str(), cause.kind, cause.title);
+    for (const CauseFinding::Seen& seen : cause.evidence)
+      each["evidence"].push_back(evidence_row(seen.text, seen.time_ps ? Json(*seen.time_ps) : Json(), nullptr,
+                                              seen.port.empty() ? Json() : Json(seen.port)));
+    each["cause"] = cause.cause;
+    if (!cause.remedy.empty()) each["remedy"] = {cause.remedy};
     list.push_back(std::move(each));
   }
 }
@@ -139,6 +133,7 @@ void add_analysis(OpenRun& run, Json& list) {
   if (files.empty()) return;
   analyze::AnalyzeOptions options;
   if (const auto lab = lab_of_run(run)) options.contract = gear::wire_contract(*lab);
+  options.origin_ns = observe::Capture::kEpoch_ns;
   const auto start = std::chrono::steady_clock::now();
   options.progress = [start](std::uint64_t, std::uint64_t) {
     if (std::chrono::steady_clock::now() - start > kLongestAnalysis) throw TooLong();
@@ -167,8 +162,10 @@ std::string run_findings(OpenRun& run) {
   Json list = Json::array();
   add_expectations(run, list);
   add_failures(run, list);
+  add_causes(lossless_loss_findings(run), list);
   if (const auto explanation = explain::explain_run({run.directory(), "", ""})) {
     add_incidents(*explanation, list);
+    add_causes(held_findings(*explanation), list);
     for (const std::string& note : explanation->notes) list.push_back(finding("note", "explain", "note", note));
   }
   add_analysis(run, list);

@@ -43,7 +43,13 @@ TEST_F(RcFindPathsTest, LinkOutage) {
   finish();
   const Finding* outage = find("psn.outage");
   ASSERT_NE(outage, nullptr);
-  EXPECT_NE(outage->what.find("or longer (the next packet came at 4."), std::string::npos) << outage->what;
+  // One moment for the end, and the evidence has the same.
+  const std::size_t after = outage->what.find("after "), until = outage->what.find(" until ");
+  ASSERT_NE(after, std::string::npos) << outage->what;
+  ASSERT_NE(until, std::string::npos) << outage->what;
+  const double from_us = std::stod(outage->what.substr(after + 6)), to_us = std::stod(outage->what.substr(until + 7));
+  EXPECT_NEAR(to_us - from_us, 4000, 30) << outage->what;
+  ASSERT_FALSE(outage->evidence.empty());
   EXPECT_NE(outage->what.find("in both directions"), std::string::npos) << outage->what;
   EXPECT_EQ(find("psn.lost"), nullptr);
 }

@@ -5,7 +5,7 @@ function scaled(value: number, units: [number, string][], digits = 3): string {
   let [factor, unit] = units[0];
   for (const [f, u] of units) if (size >= f) [factor, unit] = [f, u];
   const number = value / factor;
-  if (number === 0) return `0 ${unit}`;
+  if (number === 0) return unit === 'ps' ? '0 us' : `0 ${unit}`; // nobody counts from picoseconds
   const whole = Math.max(1, Math.floor(Math.log10(Math.abs(number))) + 1);
   return `${number.toFixed(Math.max(0, digits - whole))} ${unit}`;
 }

@@ -1,0 +1,147 @@
+#include "serve/runs/cause_findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/plural.h"
+
+namespace weft::serve {
+
+namespace {
+
+struct Remedy {
+  const char* of;
+  const char* text;
+};
+
+// By the reasons of drop records.
+constexpr Remedy kDropRemedies[] = {
+    {"port down", "link: see why it went down; routing: withdraw the routes over it sooner (BFD, carrier detection)"},
+    {"headroom exhausted", "switch: headroom for this cable, MTU and rate; leave it to `headroom: auto`"},
+    {"PFC watchdog", "find the port that sends the pauses: the watchdog drops what it had stopped"},
+    {"Tail drop", "switch: a queue of a lossless class must have no limit of its own; see its buffer profile"},
+    {"WRED", "switch: ECN in place of drops, and ECT in the packets"},
+};
+constexpr Remedy kDropCauses[] = {
+    {"port down", "the link that they were to leave by was down, and routes still led there"},
+    {"headroom exhausted", "there was no room left for what came after XOFF"},
+    {"PFC watchdog", "the PFC watchdog took their queue for a storm and dropped what it held"},
+    {"Tail drop", "their queue was full"},
+    {"WRED", "RED dropped them: they could not be marked, or marking is off"},
+};
+constexpr Remedy kHeldRemedies[] = {
+    {lab::held::kSockets,
+     "NCCL: without NCCL_IB_DISABLE=1; NCCL_IB_HCA names the NICs; NCCL_DEBUG=INFO says what it took"},
+    {lab::held::kPace,
+     "fewer senders at once, ECN thresholds and DCQCN for this rate, or more capacity at the port that marks"},
+    {lab::held::kQueueing, "fewer senders at once, lower ECN thresholds, or more capacity at that port"},
+    {lab::held::kPause, "see the queue behind the pauses; ECN thresholds below XOFF"},
+    {lab::held::kRecovery, "find where packets are lost"},
+    {lab::held::kAgain, "find where packets are lost; selective repeat sends only those again"},
+    {lab::held::kCpu, "post more at a time, or more threads"},
+    {lab::held::kMessageRate, "larger messages, or more queue pairs"},
+    {lab::held::kContext, "fewer queue pairs at work, or a NIC that holds more"},
+};
+
+template <std::size_t kCount>
+std::string text_of(const Remedy (&list)[kCount], const std::string& word) {
+  const auto* found =
+      std::find_if(std::begin(list), std::end(list), [&](const Remedy& each) { return each.of == word; });
+  return found == std::end(list) ? "" : found->text;
+}
+
+// Why the switch lost packets of this queue, by its records: the most frequent first.
+struct DropGroup {
+  std::string reason, port;
+  std::int64_t count = 0;
+  Time_ps first_ps = 0;
+};
+std::vector<DropGroup> drops_of(OpenRun& run, const std::string& node, std::int64_t queue) {
+  std::vector<DropGroup> out;
+  lab::SqliteRows rows(run.file(),
+                       "SELECT reason, out_port, count(*), min(time_ps) FROM drop_record WHERE node = ? AND queue = ? "
+                       "AND out_port IS NOT NULL GROUP BY reason, out_port ORDER BY count(*) DESC, min(time_ps)");
+  rows.bind(node, queue);
+  while (rows.next()) out.push_back({rows.text(0), node + ":" + rows.text(1), rows.integer(2), rows.integer(3)});
+  return out;
+}
+
+bool is_told(const lab::Explanation& explanation, const std::string& flow) {
+  const auto has = [&](const std::vector<std::string>& list) {
+    return std::find(list.begin(), list.end(), flow) != list.end();
+  };
+  return std::any_of(explanation.incidents.begin(), explanation.incidents.end(),
+                     [&](const lab::Incident& each) { return has(each.flows) || has(each.victims); });
+}
+
+}  // namespace
+
+std::vector<CauseFinding> lossless_loss_findings(OpenRun& run) {
+  std::vector<CauseFinding> out;
+  lab::SqliteRows rows(run.file(), "SELECT place, by_nic, class, is_lossless, lost, taken FROM lossless_loss");
+  while (rows.next()) {
+    const std::string place = rows.text(0);
+    CauseFinding each{"error", "run", "lossless loss", "", "", "", {}};
+    each.title = fmt::format("{} of {} of class {} lost at {}", rows.integer(4),
+                             counted(static_cast<std::uint64_t>(rows.integer(5)), "packet"), rows.integer(2), place);
+    const std::vector<DropGroup> drops = drops_of(run, place, rows.integer(2));
+    for (const DropGroup& group : drops)
+      each.evidence.push_back({fmt::format("{} of the records: {} at {}", group.count, group.reason, group.port),
+                               group.port, group.first_ps});
+    if (rows.integer(3) == 0) {
+      each.cause = "the hosts take this class for lossless, and the switch maps it to one that is not";
+      each.remedy = "switch: map the DSCP to the lossless priority, as the hosts do";
+    } else if (rows.integer(1) != 0) {
+      each.cause = "the receive buffer of the NIC was full before its pause took effect";
+      each.remedy = "NIC: a lower XOFF threshold, or a shorter cable";
+    } else if (!drops.empty()) {
+      const std::string cause = text_of(kDropCauses, drops.front().reason);
+      each.cause = cause.empty() ? drops.front().reason : drops.front().reason + ": " + cause;
+      each.remedy = text_of(kDropRemedies, drops.front().reason);
+    } else {
+      each.cause = "the records of drops do not say why";
+    }
+    if (each.evidence.empty()) each.evidence.push_back({"", place, std::nullopt});
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+std::vector<CauseFinding> held_findings(const lab::Explanation& explanation) {
+  constexpr std::size_t kMostCauses = 3, kMostStragglers = 3;
+  constexpr double kWorthAFinding = 0.2;  // of what the first cause took
+  std::vector<CauseFinding> out;
+  for (std::size_t i = 0; i < std::min(explanation.stragglers.size(), kMostStragglers); ++i) {
+    const lab::Straggler& late = explanation.stragglers[i];
+    CauseFinding each{"warning", "explain", "straggler", "", late.reason, "", {}};
+    each.title = fmt::format("{}: the others wait for {}, {:.1f} us of a step", late.workload, late.who, late.lost_us);
+    each.evidence.push_back({late.reason, late.port, late.time_ps});
+    out.push_back(std::move(each));
+  }
+  const std::vector<lab::HeldGroup> groups = held_groups(explanation);
+  const auto sent =
+      static_cast<std::size_t>(std::count_if(explanation.flows.begin(), explanation.flows.end(),
+                                             [](const lab::FlowAnswer& flow) { return !flow.shares.empty(); }));
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostCauses); ++i) {
+    const lab::HeldGroup& group = groups[i];
+    if (group.time_ps < kWorthAFinding * groups.front().time_ps) break;
+    const lab::FlowAnswer& flow = *group.most;
+    CauseFinding each{is_told(explanation, flow.id) ? "note" : "warning",
+                      "explain",
+                      group.cause,
+                      "",
+                      flow.because,
+                      text_of(kHeldRemedies, group.cause),
+                      {}};
+    each.title = sent == 1 ? fmt::format("{}: {} for {} of its time", flow.id, group.cause, lab::share_text(flow.share))
+                           : fmt::format("{} of {}: {}; most of all {}, {} of its time", group.flows,
+                                         counted(sent, "flow"), group.cause, flow.id, lab::share_text(flow.share));
+    each.evidence.push_back(
+        {fmt::format("{} begins", flow.id), flow.root.empty() ? flow.from : flow.root, flow.first_ps});
+    out.push_back(std::move(each));
+  }
+  return out;
+}
+
+}  // namespace weft::serve

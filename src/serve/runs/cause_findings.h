@@ -1,0 +1,28 @@
+// Findings that come from what the run recorded: packets of a lossless class that were lost and why, what held flows
+// back, stragglers of jobs. Each has its moment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/explanation.h"
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+struct CauseFinding {
+  struct Seen {
+    std::string text, port;
+    std::optional<Time_ps> time_ps;
+  };
+  std::string severity, from, kind, title, cause, remedy;
+  std::vector<Seen> evidence;
+};
+
+std::vector<CauseFinding> lossless_loss_findings(OpenRun& run);
+// What `weft explain` names as the cause of flows and jobs; incidents are findings of their own.
+std::vector<CauseFinding> held_findings(const lab::Explanation& explanation);
+
+}  // namespace weft::serve
