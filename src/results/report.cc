@@ -136,7 +136,13 @@ std::string counter_section(const RunResult& result) {
   }
   if (lines.empty()) return "";
   if (count > most) lines += fmt::format("and {} more in results.json\n", count - most);
-  return heading("hw_counters that moved") + "```\n" + lines + "```\n";
+  std::string out = heading("hw_counters that moved") + "```\n" + lines + "```\n";
+  const bool restarts = std::any_of(result.ports.begin(), result.ports.end(),
+                                    [](const PortOutcome& port) { return port.counters.roce_slow_restart > 0; });
+  // As ConnectX-5 counts: senders handled 2.24 times as many CNPs as their peer had sent (M4).
+  if (restarts)
+    out += "  rp_cnp_handled counts each slow restart as a CNP, beside those that came (roce_slow_restart)\n";
+  return out;
 }
 
 std::string expectation_section(const RunResult& result) {

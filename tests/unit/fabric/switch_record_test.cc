@@ -102,6 +102,7 @@ TEST(SwitchRecord, XoffNamesQueueThatHoldsMost) {
   EXPECT_EQ(xoff->queue_port, 2U) << "not that of port 1, which holds two";
   EXPECT_EQ(xoff->queue, 3U);
   EXPECT_EQ(xoff->group_B - xoff->queue_B, 2 * 1086U);
+  EXPECT_EQ(xoff->egress_B, xoff->queue_B) << "nothing else waits there";
 }
 
 TEST(SwitchRecord, XoffNamesNoQueueUnlessAsked) {

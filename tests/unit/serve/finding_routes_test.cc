@@ -1,5 +1,9 @@
 #include "serve/runs/finding_routes.h"
 
+#include <fstream>
+#include <sstream>
+
+#include "explain/explain.h"
 #include "serve/runs/answer_cache.h"
 #include "unit/serve/served_run.h"
 
@@ -37,6 +41,61 @@ TEST(FindingRoutes, ExplainsOneFlow) {
   EXPECT_EQ(one["flows"][0]["flow"], "incast/3");
   EXPECT_EQ(served.ask("/api/runs/one/explain", {{"flow", "no such"}}).status, 422);
   EXPECT_EQ(served.ask("/api/runs/one/explain", {{"between", "1ms"}}).status, 422);
+}
+
+std::string text_of_lab(const std::string& name) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(WEFT_SOURCE_DIR) + "/labs/" + name + ".yaml").rdbuf();
+  return text.str();
+}
+
+TEST(FindingRoutes, LossOfLinkThatWentDownIsNoMatterOfHeadroom) {
+  ServedRuns served;
+  served.run("cut", text_of_lab("fabric/link-cut"));
+  int losses = 0;
+  for (const auto& each : served.get("/api/runs/cut/findings")["findings"]) {
+    if (each["kind"] != "lossless loss") continue;
+    ++losses;
+    EXPECT_TRUE(each["cause"].get<std::string>().starts_with("port down")) << each.dump();
+    EXPECT_EQ(each["remedy"].dump().find("headroom"), std::string::npos) << each.dump();
+    ASSERT_FALSE(each["evidence"].empty());
+    EXPECT_GE(each["evidence"][0]["time_ps"], 1'000'000'000) << each.dump();
+  }
+  EXPECT_EQ(losses, 2);
+}
+
+TEST(FindingRoutes, CausesOfExplainAreFindings) {
+  ServedRuns served;
+  served.run("sockets", text_of_lab("ai/socket-fallback"));
+  const auto findings = served.get("/api/runs/sockets/findings")["findings"];
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0]["from"], "explain");
+  EXPECT_EQ(findings[0]["kind"], "TCP sockets");
+  EXPECT_NE(findings[0]["cause"].get<std::string>().find("NCCL_IB_DISABLE=1"), std::string::npos);
+  EXPECT_TRUE(findings[0]["evidence"][0]["time_ps"].is_number());
+}
+
+TEST(FindingRoutes, StragglerIsFinding) {
+  ServedRuns served;
+  served.run("rail", text_of_lab("ai/one-slow-rail"));
+  for (const auto& each : served.get("/api/runs/rail/findings")["findings"]) {
+    if (each["kind"] != "straggler") continue;
+    EXPECT_NE(each["title"].get<std::string>().find("group data3"), std::string::npos) << each.dump();
+    EXPECT_EQ(each["evidence"][0]["port"], "h2:p3");
+    return;
+  }
+  FAIL() << "no straggler";
+}
+
+TEST(FindingRoutes, BothSpellingsOfFlow) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  for (const char* name : {"incast/3", "incast.3"}) {
+    const auto why = explain::explain_run({served.directory("one"), name, ""});
+    ASSERT_TRUE(why) << why.error().message;
+    ASSERT_EQ(why->flows.size(), 1u);
+    EXPECT_EQ(why->flows[0].id, "incast/3");
+  }
 }
 
 TEST(NodeRoutes, ShowsChainCountersAndQueues) {

@@ -1,0 +1,49 @@
+// "Why is this flow slow?" is answered on the page: where its time went, its path, what happened, and the command.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Rig, runLab } from './support.mjs';
+
+let rig;
+before(async () => {
+  rig = await Rig.open((directory) => runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto'));
+});
+after(() => rig.close());
+
+test('the panel says where the time of a flow went', async () => {
+  const page = await rig.page('/run/incast/flows?flows=incast.10');
+  await page.getByRole('button', { name: 'Why is incast.10 slow?' }).click();
+  assert.equal(new URL(page.url()).searchParams.get('why'), 'incast.10');
+  const panel = page.getByRole('complementary', { name: 'Why is incast.10 slow?' });
+  await panel.getByRole('img', { name: /Where its time went: .*%/ }).waitFor();
+  const text = await panel.textContent();
+  assert.match(text, /h11:p0/);
+  assert.match(text, /leaf0:swp1/);
+  assert.match(text, /slowdown/);
+  assert.match(text, /CNPs/);
+  assert.match(text, /weft explain incast --flow incast\/10/);
+  assert.doesNotMatch(text, /round trip/); // a queue of 14 MB is behind it
+  await rig.shot(page, 'flow-panel');
+  await panel.getByRole('link', { name: /us|ms/ }).first().click();
+  await page.waitForURL(/\/run\/incast\/time\?.*at=\d+/);
+  assert.deepEqual(page.errors, []);
+});
+
+test('the fabric opens it for a chosen flow, in dark too', async () => {
+  const page = await rig.page('/run/incast/fabric?flows=incast.3', { dark: true });
+  await page.getByRole('button', { name: 'Why is incast.3 slow?' }).click();
+  const panel = page.getByRole('complementary', { name: 'Why is incast.3 slow?' });
+  await panel.getByRole('img', { name: /Where its time went/ }).waitFor();
+  await rig.shot(page, 'flow-panel-dark');
+  await page.keyboard.press('Escape');
+  await panel.waitFor({ state: 'detached' });
+  assert.deepEqual(page.errors, []);
+});
+
+test('both spellings find a flow', async () => {
+  for (const name of ['incast.10', 'incast/10']) {
+    const page = await rig.page('/run/incast/flows');
+    await page.getByLabel('Find flows').fill(name);
+    await page.waitForFunction(() => document.querySelectorAll('.rows .row').length === 1);
+    assert.equal(await page.locator('.rows .row').first().locator('span').nth(1).textContent(), 'incast.10');
+  }
+});
