@@ -12,6 +12,8 @@
 namespace weft::lab {
 namespace {
 
+constexpr double kWorthTelling = 0.001;  // of the time, of the frames
+
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -147,7 +149,6 @@ const Incident& main_incident(const Explanation& explanation) {
 
 // "; 16 ports stopped by pauses, h4:p0 for 52 % of the time; 4.1 % of the packets of leaf0:swp1 marked CE"
 std::string shares_part(const Explanation& explanation) {
-  constexpr double kWorthTelling = 0.001;
   const LinkUse *stopped = nullptr, *marked = nullptr;
   std::size_t ports = 0;
   for (const LinkUse& link : explanation.links) {
@@ -180,8 +181,8 @@ std::string why_part(const Explanation& explanation, std::uint64_t told) {
     if (link.from == main.root) root = &link;
   }
   if (main.kind == "loss" && root != nullptr && root->packets > 0 && root->lost > 0) {
-    out += fmt::format(", {} of its frames",
-                       share_text(static_cast<double>(root->lost) / static_cast<double>(root->packets)));
+    const double part = static_cast<double>(root->lost) / static_cast<double>(root->packets);
+    if (part >= kWorthTelling) out += fmt::format(", {} of its frames", share_text(part));
   } else if (lost > told) {
     out += told > 0 ? fmt::format(", {} lost besides", counted(lost - told, "packet"))
                     : fmt::format(", {} lost", counted(lost, "packet"));
