@@ -110,7 +110,7 @@ TEST(HeadlineLabs, StragglerIsNamedWithItsMoment) {
   EXPECT_TRUE(rail->has("group data3 late: ")) << rail->text;
 }
 
-TEST(HeadlineLabs, SocketsAreTheCause) {
+TEST(HeadlineLabs, SocketsAsCause) {
   const auto sockets = headline_of("ai/socket-fallback");
   const auto groups = lab::held_groups(sockets->why);
   ASSERT_EQ(groups.size(), 1U);

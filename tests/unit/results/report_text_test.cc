@@ -5,7 +5,7 @@
 namespace weft::lab {
 namespace {
 
-TEST(ReportText, SizesInTheShorterUnits) {
+TEST(ReportText, SizesInShorterUnits) {
   EXPECT_EQ(size_text(60'000'000'000), "60 GB");
   EXPECT_EQ(size_text(1'000'000'000), "1 GB");
   EXPECT_EQ(size_text(65'536), "64 KiB");
