@@ -219,7 +219,11 @@ class FlowReader {
       problems_.add(pattern_.place, "flows without an end", "write duration: 10 ms, or count: 1000");
       return;
     }
+    // One too many, so that it shows.
+    const std::uint64_t room = context_.most_flows - std::min(context_.flows, context_.most_flows) + 1;
+    pattern.flow_count = pattern.flow_count > 0 ? std::min(pattern.flow_count, room) : room;
     options.flows = workload::distribution(pattern);
+    if (too_many(options.flows.size())) options.flows.clear();
   }
 
   std::int64_t slowest_bps() {
@@ -320,8 +324,11 @@ class FlowReader {
   }
 
   bool too_many(std::uint64_t flows) {
-    if (flows <= kMostFlows) return false;
-    problems_.add(pattern_.place, fmt::format("{} flows", flows), fmt::format("at most {}", kMostFlows));
+    const std::uint64_t before = context_.flows, most = context_.most_flows;
+    context_.flows += std::min(flows, kMostFlows);
+    if (flows <= most && before <= most - flows) return false;
+    problems_.add(pattern_.place, fmt::format("{} flows{}", flows, before > 0 ? fmt::format(" beside {}", before) : ""),
+                  fmt::format("at most {} in a lab", most));
     return true;
   }
 
