@@ -79,6 +79,11 @@ Json json_of(const BusRow& row, const std::vector<workload::RooflineBound>& boun
           {"choice", row.choice}};
 }
 
+// What is asked for: the page draws the timeline first.
+struct Asked {
+  bool timeline = true, rooflines = true;
+};
+
 // A workload of the run that may be a job.
 struct Turn {
   std::string name, kind;
@@ -118,12 +123,12 @@ void add_timeline(const JobTimeline& timeline, Json& job) {
   job["note"] = timeline.note;
 }
 
-Json job_of(OpenRun& run, const Turn& turn, bool only_job, RunCollectives& collectives) {
+Json job_of(OpenRun& run, const Turn& turn, bool only_job, const Asked& asked, RunCollectives& collectives) {
   SqliteFile& file = run.file();
   Json job{{"workload", turn.name}, {"kind", "job"}, {"from_ps", turn.from_ps}, {"to_ps", turn.to_ps}};
   const std::string name = only_job ? "timeline.json" : "timeline-" + turn.name + ".json";
   std::ifstream stream;
-  if (is_plain_name(name)) stream.open(run.directory() + "/" + name);
+  if (asked.timeline && is_plain_name(name)) stream.open(run.directory() + "/" + name);
   const JobTimeline timeline = read_job_timeline(stream);
   add_timeline(timeline, job);
 
@@ -151,9 +156,11 @@ Json job_of(OpenRun& run, const Turn& turn, bool only_job, RunCollectives& colle
   rows.bind(turn.name);
   while (rows.next()) {
     const BusRow row{rows.text(0), rows.text(1), rows.integer(2), rows.integer(3), rows.real(4), rows.real(5), ""};
-    busbw.push_back(json_of(
-        row, collectives.of_job(turn.name, row.collective, row.groups, static_cast<std::size_t>(rows.integer(6)),
-                                static_cast<std::uint64_t>(row.size_B))));
+    std::vector<workload::RooflineBound> bounds;
+    if (asked.rooflines)
+      bounds = collectives.of_job(turn.name, row.collective, row.groups, static_cast<std::size_t>(rows.integer(6)),
+                                  static_cast<std::uint64_t>(row.size_B));
+    busbw.push_back(json_of(row, bounds));
   }
   job["busbw"] = std::move(busbw);
   job["stragglers"] = rows_of(file, "job_straggler", kStragglerColumns, turn.name, "lost_us DESC");
@@ -178,7 +185,8 @@ nlohmann::json tests_of(const nlohmann::json& results, const std::string& worklo
 }
 
 // Rows of nccl-tests; how many ranks it had is in results.json.
-Json nccl_of(OpenRun& run, const Turn& turn, const nlohmann::json& results, RunCollectives& collectives) {
+Json nccl_of(OpenRun& run, const Turn& turn, const nlohmann::json& results, const Asked& asked,
+             RunCollectives& collectives) {
   const nlohmann::json tests = tests_of(results, turn.name);
   std::string program = turn.name;
   if (!tests["args"].empty() && tests["args"][0].is_string()) program = tests["args"][0].get<std::string>();
@@ -195,14 +203,17 @@ Json nccl_of(OpenRun& run, const Turn& turn, const nlohmann::json& results, RunC
   while (rows.next()) {
     const double busbw_Bps = rows.real(1) * 1e9;
     const BusRow row{program, "", rows.integer(0), 1, busbw_Bps, busbw_Bps, rows.text(2)};
-    busbw.push_back(json_of(row, collectives.of_tests(turn.name, static_cast<std::uint64_t>(row.size_B))));
+    std::vector<workload::RooflineBound> bounds;
+    if (asked.rooflines) bounds = collectives.of_tests(turn.name, static_cast<std::uint64_t>(row.size_B));
+    busbw.push_back(json_of(row, bounds));
   }
   job["busbw"] = std::move(busbw);
   job["stragglers"] = Json::array();
   return job;
 }
 
-Response jobs_of(OpenRun& run) {
+Response jobs_of(const Request& request, OpenRun& run) {
+  const Asked asked{request.text("timeline") != "0", request.text("rooflines") != "0"};
   std::vector<Turn> turns;
   SqliteRows workloads(run.file(), "SELECT name, kind, from_ps, to_ps FROM workload");
   while (workloads.next())
@@ -219,8 +230,8 @@ Response jobs_of(OpenRun& run) {
   }
   RunCollectives collectives(run);
   for (const Turn& turn : turns) {
-    if (turn.kind == "job" && has_jobs) jobs.push_back(job_of(run, turn, job_count == 1, collectives));
-    if (turn.kind == "nccl" && has_nccl) jobs.push_back(nccl_of(run, turn, results, collectives));
+    if (turn.kind == "job" && has_jobs) jobs.push_back(job_of(run, turn, job_count == 1, asked, collectives));
+    if (turn.kind == "nccl" && has_nccl) jobs.push_back(nccl_of(run, turn, results, asked, collectives));
   }
   return json_answer(Json{{"jobs", std::move(jobs)}});
 }
@@ -228,8 +239,7 @@ Response jobs_of(OpenRun& run) {
 }  // namespace
 
 void add_job_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
-  router.add("GET", "/api/runs/*/jobs",
-             on_run(place, cache, [](const Request&, OpenRun& run) { return jobs_of(run); }));
+  router.add("GET", "/api/runs/*/jobs", on_run(place, cache, jobs_of));
 }
 
 }  // namespace weft::serve
