@@ -74,4 +74,53 @@ INSTANTIATE_TEST_SUITE_P(Labs, CollectivesRoofline,
                            return name;
                          });
 
+// Of the bound with this name.
+double bound_Bps(const std::vector<workload::RooflineBound>& bounds, std::string_view name) {
+  for (const workload::RooflineBound& bound : bounds) {
+    if (bound.name == name) return bound.busbw_Bps;
+  }
+  return 0;
+}
+constexpr double kLine400G_Bps = 50e9 * 4096 / (4096 + 82);  // less headers, path MTU 4096
+
+TEST(JobRooflines, LineRateOfARingIsWhatHeadersLeave) {
+  const lab::Lab lab = roofline_lab("gpt-step-dp-tp");
+  lab::JobRooflines rooflines(lab, lab.workloads.front());
+  const auto data = rooflines.bounds("gradient all-reduce", "data", 4, 26214400);
+  EXPECT_NEAR(bound_Bps(data, "NIC line rate") / kLine400G_Bps, 1, 0.005);
+  EXPECT_EQ(data.front().name, "NIC line rate");
+  // Within a host nothing leaves it.
+  const auto tensor = rooflines.bounds("tensor all-reduce", "tensor", 8, 8388608);
+  EXPECT_EQ(tensor.front().name, "NVLink to NVSwitch");
+  EXPECT_EQ(bound_Bps(tensor, "NIC line rate"), 0);
+  EXPECT_TRUE(rooflines.bounds("no such collective", "data", 4, 26214400).empty());
+}
+
+TEST(JobRooflines, AllToAllSharesThePortOfAHost) {
+  const lab::Lab lab = roofline_lab("moe-incast");
+  lab::JobRooflines rooflines(lab, lab.workloads.front());
+  const auto expert = rooflines.bounds("expert dispatch", "expert", 32, 16777216);
+  // Each of four ranks sends 28/32 of its buffer to other hosts; bus bandwidth counts 31/32 of it.
+  EXPECT_NEAR(bound_Bps(expert, "NIC line rate") / (kLine400G_Bps * 31 / (4 * 28)), 1, 0.01);
+}
+
+TEST(JobRooflines, GroupsOfAKindShareThePortOfTheirHosts) {
+  // Two GPUs of each host, one NIC: a group of two hosts for each GPU.
+  const auto of = [](const char* tensor) {
+    const lab::Lab lab =
+        roofline_lab("wrong-numa", {std::string("workloads[step].job.parallel={tensor: ") + tensor + "}"});
+    lab::JobRooflines rooflines(lab, lab.workloads.front());
+    const auto& graph = *lab.workloads.front().as<workload::JobOptions>()->graph;
+    double least = 0;
+    for (const workload::JobNode& node : graph.program_of(0).nodes) {
+      if (graph.names[node.name] != "gradient all-reduce") continue;
+      const auto bounds = rooflines.bounds("gradient all-reduce", "data", tensor[0] == '1' ? 4 : 2, node.size_B);
+      if (!bounds.empty()) least = bound_Bps(bounds, "NIC line rate");
+    }
+    return least;
+  };
+  // One ring through both hosts has the line; two groups have half of it each.
+  EXPECT_NEAR(of("2") / (kLine400G_Bps / 2), 1, 0.01);
+}
+
 }  // namespace
