@@ -83,7 +83,7 @@ double bound_Bps(const std::vector<workload::RooflineBound>& bounds, std::string
 }
 constexpr double kLine400G_Bps = 50e9 * 4096 / (4096 + 82);  // less headers, path MTU 4096
 
-TEST(JobRooflines, LineRateOfARingIsWhatHeadersLeave) {
+TEST(JobRooflines, RingAtLineRate) {
   const lab::Lab lab = roofline_lab("gpt-step-dp-tp");
   lab::JobRooflines rooflines(lab, lab.workloads.front());
   const auto data = rooflines.bounds("gradient all-reduce", "data", 4, 26214400);
@@ -96,7 +96,7 @@ TEST(JobRooflines, LineRateOfARingIsWhatHeadersLeave) {
   EXPECT_TRUE(rooflines.bounds("no such collective", "data", 4, 26214400).empty());
 }
 
-TEST(JobRooflines, AllToAllSharesThePortOfAHost) {
+TEST(JobRooflines, AllToAllOverSharedPort) {
   const lab::Lab lab = roofline_lab("moe-incast");
   lab::JobRooflines rooflines(lab, lab.workloads.front());
   const auto expert = rooflines.bounds("expert dispatch", "expert", 32, 16777216);
@@ -104,7 +104,7 @@ TEST(JobRooflines, AllToAllSharesThePortOfAHost) {
   EXPECT_NEAR(bound_Bps(expert, "NIC line rate") / (kLine400G_Bps * 31 / (4 * 28)), 1, 0.01);
 }
 
-TEST(JobRooflines, GroupsOfAKindShareThePortOfTheirHosts) {
+TEST(JobRooflines, GroupsWithSharedPort) {
   // Two GPUs of each host, one NIC: a group of two hosts for each GPU.
   const auto of = [](const char* tensor) {
     const lab::Lab lab =
