@@ -11,7 +11,7 @@ double load_of(const std::vector<PcieLoad>& loads, const void* what) {
   return sum_ps;
 }
 
-TEST(PcieLoad, WithoutAPathIsTheLink) {
+TEST(PcieLoad, LinkWithoutPath) {
   const PcieFunction function(PcieLink{4, 16, 256});
   const auto reads = read_load(function, 4096), writes = write_load(function, 4096);
   ASSERT_EQ(reads.size(), 1u);
@@ -19,7 +19,7 @@ TEST(PcieLoad, WithoutAPathIsTheLink) {
   EXPECT_NE(reads[0].what, writes[0].what);
 }
 
-TEST(PcieLoad, ReadsTakeRequestsOfTheOtherDirectionAndWindows) {
+TEST(PcieLoad, ChannelsAndWindowsOfPath) {
   PcieChannel up, down;
   up.set_rate(100'000'000'000);
   down.set_rate(100'000'000'000);
