@@ -21,7 +21,7 @@ void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cac
   add_node_routes(router, place, cache);
   add_finding_routes(router, place, cache);
   add_packet_routes(router, place);
-  add_job_routes(router, place);
+  add_job_routes(router, place, cache);
 }
 
 }  // namespace weft::serve

@@ -183,6 +183,7 @@ export interface Job {
   workload: string;
   kind: 'job' | 'nccl';
   from_ps: number;
+  to_ps: number;
   ranks: number;
   steps: { from_ps: number; to_ps: number }[];
   kinds: string[]; // compute, communication, exposed, wait
@@ -192,8 +193,8 @@ export interface Job {
   states: { rank: number[]; kind: number[]; from_ps: number[]; to_ps: number[] };
   left_out: number;
   note: string;
-  rank: { rank: number; host: string; gpu: number; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
-  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; choice: string }[];
+  rank: { rank: number; host: string; gpu: number; ports: string[]; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
+  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; roofline: { name: string; where: string; Bps: number }[]; choice: string }[];
   stragglers: { who: string; reason: string; lost_us: number }[];
 }
 export interface Lab {
