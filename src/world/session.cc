@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "results/explanation.h"
 #include "results/metric_value.h"
 #include "world/read_out.h"
 
@@ -218,6 +219,7 @@ RunResult Session::snapshot() {
 RunResult Session::finish() {
   RunResult result = snapshot();
   if (sampler_) result.series = sampler_->finish(state_ == SessionState::kFinished);
+  result.latency = message_latency(sender_evidence(lab_, result));
   if (!options_.open_ended) {
     for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
   }
