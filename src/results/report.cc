@@ -47,7 +47,8 @@ std::string workload_section(const Lab& lab, const RunResult& result, std::size_
   std::string out = outcome.visit(
       [&](const auto& options, const auto& left) { return report_section(options, left, lab, *outcome.config); });
   // perftest has latencies of its own, which begin and end elsewhere.
-  if (outcome.as<workload::PerftestResult>() != nullptr || number >= result.latency.workloads.size()) return out;
+  const bool has_own = outcome.visit([](const auto& options, const auto&) { return options.kKey == "perftest"; });
+  if (has_own || number >= result.latency.workloads.size()) return out;
   const LogHistogram& latency_ps = result.latency.workloads[number].latency_ps;
   return latency_ps.count() == 0 ? out : out + latency_line(latency_ps);
 }

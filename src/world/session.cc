@@ -210,6 +210,7 @@ RunResult Session::snapshot() {
   for (const auto& [from_ps, to_ps] : turns_)
     result.workload_times.emplace_back(from_ps, std::min(to_ps, result.end_ps));
   read_out(world_, workloads_, result);
+  result.latency = message_latency(sender_evidence(lab_, result));
   result.hops = world_.hops();
   // Somebody may ask an open-ended session while a node is at work.
   WEFT_CHECK(options_.open_ended || result.ledger_balances(), "the packet ledger does not balance");
@@ -219,7 +220,6 @@ RunResult Session::snapshot() {
 RunResult Session::finish() {
   RunResult result = snapshot();
   if (sampler_) result.series = sampler_->finish(state_ == SessionState::kFinished);
-  result.latency = message_latency(sender_evidence(lab_, result));
   if (!options_.open_ended) {
     for (const Expectation& expectation : lab_.expectations) result.expectations.push_back(judge(expectation, result));
   }
