@@ -46,11 +46,15 @@ SenderRecord* PortRecord::find_or_add(const QueuePair& qp, std::uint32_t context
 }
 
 // Held by what it waited for until it was ready, then by the port.
+void PortRecord::add_times(const SenderRecord& sender, Time_ps now_ps, Times& times) {
+  const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
+  times[sender.state] += ready_ps - sender.until_ps;
+  times[kPortBusy] += now_ps - ready_ps;
+}
+
 void PortRecord::advance(SenderRecord& sender, Time_ps now_ps) {
   if (now_ps <= sender.until_ps) return;
-  const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
-  sender.times[sender.state] += ready_ps - sender.until_ps;
-  sender.times[kPortBusy] += now_ps - ready_ps;
+  add_times(sender, now_ps, sender.times);
   sender.until_ps = now_ps;
 }
 
@@ -148,6 +152,15 @@ void PortRecord::recovers(std::uint32_t context, Time_ps now_ps) {
   sender->state = state_of(Wait::kRecovery);
 }
 
+void PortRecord::completed(std::uint32_t context, Time_ps latency_ps) {
+  if (SenderRecord* sender = find(context)) {
+    sender->latency.add(latency_ps);
+    return;
+  }
+  const bool is_owned = context / 2 < owner_of_.size();
+  other_latency_[is_owned ? owner_of_[context / 2] : kNobody].add(latency_ps);
+}
+
 void PortRecord::drained(std::uint32_t context, Time_ps now_ps) {
   SenderRecord* sender = find(context);
   if (sender == nullptr) return;
@@ -168,9 +181,10 @@ void PortRecord::destroyed(std::uint32_t context, Time_ps now_ps) {
 
 std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, Time_ps now_ps) const {
   if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return {};
-  SenderRecord sender = senders_[of_context_[context] - 1];
-  if (sender.is_open) advance(sender, now_ps);
-  return sender.times;
+  const SenderRecord& sender = senders_[of_context_[context] - 1];
+  Times times = sender.times;
+  if (sender.is_open && now_ps > sender.until_ps) add_times(sender, now_ps, times);
+  return times;
 }
 
 void PortRecord::settle(Time_ps end_ps) {

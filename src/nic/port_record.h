@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "base/log_histogram.h"
 #include "base/time.h"
 #include "engine/packet.h"
 #include "fabric/port_log.h"
@@ -42,6 +44,9 @@ struct SenderRecord {
   std::uint64_t questions = 0;    // of these, READ and atomic requests
   std::uint64_t again = 0;        // of these, sent before
   std::array<Time_ps, kSenderStates> times{};
+  // ps, of each message that succeeded: from its doorbell to the moment at which the CPU can see its completion; of one
+  // without a completion of its own, to that at which the NIC has the acknowledgement.
+  LogHistogram latency;
 
  private:
   friend class PortRecord;
@@ -71,6 +76,8 @@ class PortRecord {
 
   const std::vector<SenderRecord>& senders() const { return senders_; }
   std::uint64_t senders_left_out() const { return senders_left_out_; }
+  // Latencies of senders that were left out, by their owner.
+  const std::map<std::uint32_t, LogHistogram>& other_latency() const { return other_latency_; }
   const fabric::BoundedLog<PortEvent, kMostEvents>& events() const { return events_; }
 
   void created(std::uint32_t qpn) { unclaimed_.push_back(qpn); }
@@ -88,6 +95,8 @@ class PortRecord {
   void turn_begins(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
   void turn_ends(const QueuePair& qp, std::uint32_t context, bool sent, bool question, Time_ps now_ps, Time_ps free_ps);
   void recovers(std::uint32_t context, Time_ps now_ps);
+  // A message, not a packet.
+  void completed(std::uint32_t context, Time_ps latency_ps);
   // Everything that was posted is done, or failed.
   void drained(std::uint32_t context, Time_ps now_ps);
   void destroyed(std::uint32_t context, Time_ps now_ps);
@@ -104,6 +113,9 @@ class PortRecord {
  private:
   SenderRecord* find(std::uint32_t context);
   SenderRecord* find_or_add(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
+  using Times = std::array<Time_ps, kSenderStates>;
+  // Adds what it did since it was accounted for.
+  static void add_times(const SenderRecord& sender, Time_ps now_ps, Times& times);
   static void advance(SenderRecord& sender, Time_ps now_ps);
   void note(std::size_t& last, const PortEvent& event);
 
@@ -115,6 +127,7 @@ class PortRecord {
   std::vector<std::size_t> last_cnp_;      // by queue pair: index in events_
   fabric::BoundedLog<PortEvent, kMostEvents> events_;
   std::uint64_t senders_left_out_ = 0;
+  std::map<std::uint32_t, LogHistogram> other_latency_;
 };
 
 }  // namespace weft::nic

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_histogram.h"
 #include "base/time.h"
 
 namespace weft::lab {
@@ -53,6 +54,12 @@ struct SenderEvidence {
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
   std::vector<EarlierPath> earlier;  // in order of time, where routes changed; `path` is the last
   std::string workload;              // whose queue pair it is; empty: not known
+  LogHistogram latency;              // ps, of its messages (nic/port_record.h); only of a run that has just ended
+};
+// Messages of senders that were left out: the workload is known, the flow is not.
+struct LatencyEvidence {
+  std::string workload;
+  LogHistogram latency;
 };
 
 // Events of a kind at one place that follow each other within 100 us are one.
@@ -178,6 +185,7 @@ struct Evidence {
   std::vector<WorkloadEvidence> workloads;
   std::vector<FlowEvidence> flows;
   std::vector<SenderEvidence> senders;
+  std::vector<LatencyEvidence> other_latency;
   std::vector<LinkEvidence> links;
   std::vector<PauseEvidence> pauses;
   std::vector<EventEvidence> events;

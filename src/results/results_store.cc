@@ -14,6 +14,7 @@
 #include "results/evidence_store.h"
 #include "results/explanation.h"
 #include "results/forwarder_results.h"
+#include "results/latency_store.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
 #include "results/view_store.h"
@@ -173,6 +174,7 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
     write_events(file, result);
     const Evidence evidence = evidence_of(lab, result);
     write_evidence(file, evidence);
+    write_latency(file, result.latency);
     write_view(file, lab, result, explain(evidence));
     write_series(file, result.series);
     file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");

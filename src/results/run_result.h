@@ -17,6 +17,7 @@
 #include "model/lab.h"
 #include "nic/counters.h"
 #include "results/evidence.h"
+#include "results/message_latency.h"
 #include "results/series.h"
 #include "workload/kinds.h"
 
@@ -123,6 +124,8 @@ struct RunResult {
   // What nodes recorded of it: senders, events, what receivers waited for (results/evidence.h).
   bool recorded = false;
   std::vector<SenderEvidence> senders;
+  std::vector<LatencyEvidence> other_latency;
+  MessageLatency latency;  // of the senders' messages, when the run has ended
   std::vector<EventEvidence> noted;
   std::vector<ReceiveEvidence> receivers;
   std::uint64_t records_left_out = 0;

@@ -43,6 +43,16 @@ void gather_workload(const Json& workload, std::vector<Figure>& out) {
   }
 }
 
+// Beside what the kind of workload measures itself.
+void gather_latency(const Json& latency, std::vector<Figure>& out) {
+  if (!latency.is_object()) return;
+  const std::string name = latency.value("workload", "workload");
+  for (const auto& [key, value] : latency.items()) {
+    if (key.starts_with("latency_") && value.is_number())
+      out.push_back({name + "." + key, FigureGroup::kWorkload, value.get<double>()});
+  }
+}
+
 struct Sums {
   std::vector<std::string> order;
   std::map<std::string, double> values;
@@ -172,6 +182,7 @@ tl::expected<RunFigures, StudyProblem> parse_figures(const std::string& text) {
       run.expected.push_back(expectation.value("what", ""));
     }
     for (const Json& workload : part(json, "workloads")) gather_workload(workload, run.figures);
+    for (const Json& latency : part(json, "latency")) gather_latency(latency, run.figures);
     if (json.contains("end_ns")) run.figures.push_back({"end_ns", FigureGroup::kFabric, json.value("end_ns", 0.0)});
     Sums fabric, hosts;
     std::vector<Figure> ports;

@@ -53,6 +53,23 @@ TEST(PortRecord, ChargesTimeByHolder) {
   EXPECT_EQ(sender.packets, 2U);
 }
 
+TEST(PortRecord, LatencyOfSendersThatWereLeftOutIsKeptByOwner) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  for (std::uint32_t i = 0; i < PortRecord::kMostSenders + 2; ++i) record.created(QueuePairNumbers::kFirst + i);
+  record.claim(5);
+  for (std::uint32_t i = 0; i < PortRecord::kMostSenders + 2; ++i) {
+    qp.qpn = QueuePairNumbers::kFirst + i;
+    record.posted(qp, i * 2, 0);
+    record.completed(i * 2, 1000 + i);
+  }
+  EXPECT_EQ(record.senders_left_out(), 2U);
+  EXPECT_EQ(record.senders().back().latency.most(), 1000 + PortRecord::kMostSenders - 1);
+  ASSERT_TRUE(record.other_latency().contains(5));
+  EXPECT_EQ(record.other_latency().at(5).count(), 2U);
+  EXPECT_EQ(record.other_latency().at(5).most(), 1000 + PortRecord::kMostSenders + 1);
+}
+
 TEST(PortRecord, TimeoutIsLossRecovery) {
   PortRecord record;
   QueuePair qp = recorded_pair();

@@ -107,12 +107,17 @@ export interface Flows {
   fct_ps: (number | null)[];
   goodput_bps: (number | null)[];
   slowdown: (number | null)[];
+  latency_p50_ps: (number | null)[];
+  latency_p99_ps: (number | null)[];
   retransmitted: number[];
   cnps: number[];
   state: string[];
   bottleneck: string[];
 }
 export interface Distribution {
+  count: number;
+  min: number;
+  mean: number;
   p50: number;
   p90: number;
   p99: number;
@@ -125,7 +130,8 @@ export interface FlowSummary {
   count: number;
   jain: number | null;
   fct: Distribution | null;
-  latency: Distribution | null;
+  latency: Distribution | null; // of single messages
+  no_latency: string | null; // why there is none
 }
 export interface Packet {
   number: number;
