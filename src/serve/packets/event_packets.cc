@@ -57,7 +57,8 @@ class EventFrameFinder {
 
   void see(const pcap::CapturedPacket& packet, const pcap::CaptureInterface& interface) {
     ++number_;
-    time_ns_ = packet.time_ns - observe::Capture::kEpoch_ns;
+    // A capture may have any time in it.
+    time_ns_ = std::clamp(packet.time_ns, std::int64_t{0}, kWhenever_ns) - observe::Capture::kEpoch_ns;
     const auto place = names_.find(std::string(interface.name));
     interface_ = place == names_.end() ? kAnywhere : place->second;
     if (!packet.comment.empty()) see_comment(packet.comment);

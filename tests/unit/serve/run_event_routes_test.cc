@@ -110,7 +110,8 @@ TEST(EventRoutes, RetransmissionsCountWhatPortsCount) {
     if (count > 0) counted[port["name"]] = count;
   }
   ASSERT_TRUE(counted.contains("h0:p0"));
-  for (const auto& event : served.get("/api/runs/one/events", {{"kinds", "retransmission"}})["events"]) {
+  const auto answer = served.get("/api/runs/one/events", {{"kinds", "retransmission"}});
+  for (const auto& event : answer["events"]) {
     told[event["port"]] += event["count"].get<std::uint64_t>();
     if (event["port"] == "h0:p0") {
       EXPECT_EQ(event["flow"], "one.0");

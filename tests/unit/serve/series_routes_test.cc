@@ -107,7 +107,8 @@ TEST(SeriesRoutes, HeadroomFollowsPausesAndWatermark) {
     ASSERT_TRUE(text) << name;
     const auto results = served.run("one", *text + "\nsample: 1 us\n");
     std::map<std::string, std::int64_t> limits, watermarks, most;
-    for (const auto& queue : served.get("/api/runs/one/fabric")["queues"]) {
+    const auto fabric = served.get("/api/runs/one/fabric"), list = served.get("/api/runs/one/series");
+    for (const auto& queue : fabric["queues"]) {
       if (queue["headroom_B"].is_number())
         limits[queue["port"].get<std::string>() + "." + std::to_string(queue["class"].get<int>())] =
             queue["headroom_B"];
@@ -124,7 +125,7 @@ TEST(SeriesRoutes, HeadroomFollowsPausesAndWatermark) {
       }
     }
     ASSERT_FALSE(stopping.empty()) << name;
-    for (const auto& series : served.get("/api/runs/one/series")["series"]) {
+    for (const auto& series : list["series"]) {
       if (series["metric"] != "headroom_B" || series["port"] == "") continue;
       const std::string id = series["id"].get<std::string>();
       most[id.substr(0, id.rfind('.'))] = series["most"];
@@ -136,6 +137,7 @@ TEST(SeriesRoutes, HeadroomFollowsPausesAndWatermark) {
       EXPECT_TRUE(stopping.contains(id)) << id;
     }
     for (const std::string& id : stopping) EXPECT_TRUE(most.contains(id)) << name << " " << id;
+    ASSERT_FALSE(most.empty()) << name;
     const std::string id = most.begin()->first;
     const auto data = served.get("/api/runs/one/series/data",
                                  {{"match", id + ".headroom_B," + id + ".pause_tx_ps"}, {"points", "20000"}})["series"];
@@ -157,7 +159,9 @@ TEST(SeriesRoutes, NoHeadroomWithoutLosslessGroups) {
   std::string text = kIncastLab;
   text.replace(text.find("roce-lossless"), 13, "none");
   served.run("one", text);
-  for (const auto& series : served.get("/api/runs/one/series")["series"]) EXPECT_NE(series["metric"], "headroom_B");
+  const auto list = served.get("/api/runs/one/series");
+  ASSERT_FALSE(list["series"].empty());
+  for (const auto& series : list["series"]) EXPECT_NE(series["metric"], "headroom_B");
 }
 
 }  // namespace

@@ -177,12 +177,12 @@ export function again(c: Context, t: Theme, x: number, y: number, r = 4) {
     c.stroke();
   }
   const [hx, hy] = [x + r * Math.cos(end), y + r * Math.sin(end)];
-  const h = r * 0.95;
+  const h = r * 0.75; // the head points on along the circle, up and to the right
   c.fillStyle = t.loss;
   c.beginPath();
-  c.moveTo(hx + h, hy - h * 0.35);
-  c.lineTo(hx - h * 0.75, hy - h * 0.75);
-  c.lineTo(hx + h * 0.05, hy + h);
+  c.moveTo(hx + h, hy - h);
+  c.lineTo(hx - h * 0.8, hy - h * 0.8);
+  c.lineTo(hx + h * 0.8, hy + h * 0.8);
   c.fill();
 }
 

@@ -87,7 +87,7 @@ function addLimit(limits: Group['limits'], value: number | null | undefined, kin
 // What a line is called within its plot.
 export function nameOf(s: SeriesEntry, group: Group): string {
   if (group.key === 'flows') return `${s.node}.${s.port}`;
-  if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'all queues'}`;
+  if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'buffer'}`;
   const port = s.port === '' ? s.node : `${s.node}:${s.port}`;
   const classes = new Set(group.entries.map((e) => e.class));
   return s.class >= 0 && classes.size > 1 ? `${port}.${s.class}` : port;

@@ -32,6 +32,7 @@ export function limitsOf(group: Group) {
     label: `${l.label} ${size(l.value)}`,
     colour: l.kind === 'ecn' ? t.mark : l.kind === 'pool' ? t.soft : t.pause,
     dash: l.label === 'ECN min' || l.kind === 'xon' ? [4, 3] : [],
+    isTop: l.kind === 'headroom' && group.key === 'headroom',
   }));
 }
 
