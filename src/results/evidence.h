@@ -66,7 +66,8 @@ struct LatencyEvidence {
 struct EventEvidence {
   Time_ps first_ps = 0, last_ps = 0;
   std::uint64_t count = 1;
-  std::string kind;  // ce_mark, cnp, rate_cut, nak, rnr, timeout, pfc_storm, pfc_storm_over, link_down, link_up
+  std::string kind;  // ce_mark, cnp, rate_cut, nak, rnr, timeout, retransmission,
+                     // pfc_storm, pfc_storm_over, link_down, link_up
   std::string port;  // where
   std::string peer;  // of a queue pair: the port at its other end
   int queue = -1;
@@ -136,6 +137,15 @@ struct ReceiveEvidence {
 struct FaultEvidence {
   std::string name, port;
   std::uint64_t hits = 0;
+};
+
+// A fault that took effect, and when. One of a link or a port lasts as long as its rule holds, one of frames from the
+// first that it hit to the last.
+struct FaultTime {
+  std::string name, action;  // "drop #1", "drop"
+  std::string port, peer;
+  Time_ps from_ps = 0, to_ps = 0;
+  std::uint64_t hits = 0;  // frames
 };
 
 // A CPU of a software forwarder, and a port's RX ring there.

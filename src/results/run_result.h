@@ -117,6 +117,7 @@ struct RunResult {
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
+  std::vector<FaultTime> fault_times;  // of those that took effect, by their start
   std::vector<TakenCommand> commands;  // of a world that was up, as it was told
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.

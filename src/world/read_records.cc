@@ -108,6 +108,22 @@ void add_other_latency(const World& world, std::uint32_t owner, const LogHistogr
   result.other_latency.push_back({name, latency});
 }
 
+void read_port_event(World& world, std::uint32_t port, const nic::PortEvent& each, RunResult& result) {
+  static constexpr const char* kNames[] = {"cnp", "rate_cut", "nak", "rnr", "timeout", "retransmission"};
+  EventEvidence event;
+  event.first_ps = each.first_ps;
+  event.last_ps = each.last_ps;
+  event.count = each.count;
+  event.kind = kNames[static_cast<std::size_t>(each.kind)];
+  event.port = world.book()[port].name;
+  event.peer = world.book()[each.peer_port].name;
+  event.qpn = each.qpn;
+  event.psn = each.psn;
+  event.before_bps = each.before_bps;
+  event.to_bps = each.to_bps;
+  result.noted.push_back(std::move(event));
+}
+
 void read_senders(World& world, std::uint32_t port, nic::Device& device, const std::vector<Time_ps>& route_changes_ps,
                   RunResult& result) {
   nic::PortRecord& record = *device.record();
@@ -138,23 +154,12 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, const s
       add_paths(world, port, each.packet, route_changes_ps, sender);
     result.senders.push_back(std::move(sender));
   }
-  for (const nic::PortEvent& each : record.events().records) {
-    static constexpr const char* kNames[] = {"cnp", "rate_cut", "nak", "rnr", "timeout"};
-    EventEvidence event;
-    event.first_ps = each.first_ps;
-    event.last_ps = each.last_ps;
-    event.count = each.count;
-    event.kind = kNames[static_cast<std::size_t>(each.kind)];
-    event.port = world.book()[port].name;
-    event.peer = world.book()[each.peer_port].name;
-    event.qpn = each.qpn;
-    event.psn = each.psn;
-    event.before_bps = each.before_bps;
-    event.to_bps = each.to_bps;
-    result.noted.push_back(std::move(event));
+  for (const nic::PortRecord::Events* log : {&record.events(), &record.sent_again()}) {
+    for (const nic::PortEvent& each : log->records) read_port_event(world, port, each, result);
+    result.records_left_out += log->total - log->records.size();
   }
   for (const auto& [owner, latency] : record.other_latency()) add_other_latency(world, owner, latency, result);
-  result.records_left_out += record.senders_left_out() + record.events().total - record.events().records.size();
+  result.records_left_out += record.senders_left_out();
 }
 
 // What its writes to memory waited for, beyond what the line itself takes: of the functions of its card each has its

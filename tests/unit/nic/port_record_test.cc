@@ -126,6 +126,23 @@ TEST(PortRecord, CountsPacketsSentAgain) {
   EXPECT_EQ(record.senders()[0].again, 2U);
 }
 
+TEST(PortRecord, PacketsSentAgainCloselyAreOneEvent) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.sends_again(qp, 5, 0);  // of no sender that is known
+  record.posted(qp, 0, 0);
+  for (std::uint32_t psn = 7; psn < 10; ++psn) record.sends_again(qp, psn, us(10 * psn));
+  record.lost(qp, PortEventKind::kTimeout, us(95));
+  record.sends_again(qp, 9, us(300));
+  ASSERT_EQ(record.sent_again().records.size(), 2U);
+  EXPECT_EQ(record.sent_again().records[0].psn, 7U);
+  EXPECT_EQ(record.sent_again().records[0].count, 3U);
+  EXPECT_EQ(record.sent_again().records[0].first_ps, us(70));
+  EXPECT_EQ(record.sent_again().records[0].last_ps, us(90));
+  EXPECT_EQ(record.sent_again().records[1].count, 1U);
+  EXPECT_EQ(record.events().records.size(), 1U);
+}
+
 TEST(PortRecord, CountsWhatItLeavesOut) {
   PortRecord record;
   QueuePair qp = recorded_pair();

@@ -3,6 +3,7 @@
 //   utilisation  width and a sequential scale        pause   hatching, with the class as label
 //   ECN, CNP     amber ticks                         loss    a red cross
 //   fault        a flag                              queue   a bar at its port; XOFF, XON and ECN thresholds are lines
+//   sent again   an arrow that turns back
 import type { RunEvent } from './types';
 
 export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
@@ -165,6 +166,26 @@ export function flag(c: Context, t: Theme, x: number, y: number, h = 14) {
   c.fill();
 }
 
+// Sent again: an arrow that turns back.
+export function again(c: Context, t: Theme, x: number, y: number, r = 4) {
+  const [start, end] = [-0.25 * Math.PI, 1.25 * Math.PI]; // clockwise, open at the top
+  for (const [colour, width] of [[t.paper, 4], [t.loss, 1.8]] as const) {
+    c.strokeStyle = colour;
+    c.lineWidth = width;
+    c.beginPath();
+    c.arc(x, y, r, start, end);
+    c.stroke();
+  }
+  const [hx, hy] = [x + r * Math.cos(end), y + r * Math.sin(end)];
+  const h = r * 0.75; // the head points on along the circle, up and to the right
+  c.fillStyle = t.loss;
+  c.beginPath();
+  c.moveTo(hx + h, hy - h);
+  c.lineTo(hx - h * 0.8, hy - h * 0.8);
+  c.lineTo(hx + h * 0.8, hy + h * 0.8);
+  c.fill();
+}
+
 // Sizes of queues differ by a thousand: heights go by the square root, so that ECN's threshold and a full buffer are both seen.
 export function queueHeight(bytes: number, most: number, height: number): number {
   return most <= 0 ? 0 : height * Math.sqrt(Math.min(1, bytes / most));
@@ -215,7 +236,7 @@ export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, 
 }
 
 // How an event is drawn, and its name.
-export const kinds: Record<string, { title: string; sign: 'tick' | 'ticks' | 'cross' | 'flag' | 'hatch' | 'dot' }> = {
+export const kinds: Record<string, { title: string; sign: 'tick' | 'ticks' | 'cross' | 'flag' | 'hatch' | 'again' | 'dot' }> = {
   fault: { title: 'fault', sign: 'flag' },
   link_down: { title: 'link down', sign: 'flag' },
   link_up: { title: 'link up', sign: 'flag' },
@@ -226,7 +247,7 @@ export const kinds: Record<string, { title: string; sign: 'tick' | 'ticks' | 'cr
   timeout: { title: 'timeout', sign: 'cross' },
   nak: { title: 'NAK', sign: 'dot' },
   rnr: { title: 'RNR NAK', sign: 'dot' },
-  retransmission: { title: 'retransmission', sign: 'dot' },
+  retransmission: { title: 'retransmission', sign: 'again' },
   ce_mark: { title: 'ECN mark', sign: 'tick' },
   cnp: { title: 'CNP', sign: 'ticks' },
   rate_cut: { title: 'rate cut', sign: 'dot' },
@@ -241,6 +262,7 @@ export function eventSign(c: Context, t: Theme, kind: string, x: number, y: numb
   else if (sign === 'cross') cross(c, t, x, y, 3.5);
   else if (sign === 'flag') flag(c, t, x, y + 6, 13);
   else if (sign === 'hatch') hatchBox(c, t, x - 3, y - 5, 6, 10);
+  else if (sign === 'again') again(c, t, x, y);
   else {
     c.strokeStyle = t.soft;
     c.lineWidth = 1.6;
@@ -253,7 +275,7 @@ export function eventSign(c: Context, t: Theme, kind: string, x: number, y: numb
 // An event that stands for many lasts from the first to the last of them.
 export function eventSpan(c: Context, t: Theme, e: RunEvent, x0: number, x1: number, y: number) {
   const sign = kinds[e.kind]?.sign;
-  const colour = sign === 'cross' ? t.loss : sign === 'flag' ? t.fault : sign === 'dot' ? t.soft : sign === 'hatch' ? t.pause : t.mark;
+  const colour = sign === 'cross' || sign === 'again' ? t.loss : sign === 'flag' ? t.fault : sign === 'dot' ? t.soft : sign === 'hatch' ? t.pause : t.mark;
   if (x1 - x0 > 2) {
     c.strokeStyle = colour;
     c.globalAlpha = 0.5;
@@ -261,6 +283,11 @@ export function eventSpan(c: Context, t: Theme, e: RunEvent, x0: number, x1: num
     c.beginPath();
     c.moveTo(x0, y);
     c.lineTo(x1, y);
+    // A fault has an end.
+    if (sign === 'flag') {
+      c.moveTo(x1, y - 5);
+      c.lineTo(x1, y + 5);
+    }
     c.stroke();
     c.globalAlpha = 1;
   }

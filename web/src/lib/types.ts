@@ -39,11 +39,13 @@ export interface FabricNode {
   kind: 'host' | 'switch' | 'forwarder';
   model: string;
   tier: number;
+  pool_B?: number | null; // of switches: the shared pool, and the headroom pool where groups share one
+  headroom_pool_B?: number | null;
 }
 export interface Fabric {
   nodes: FabricNode[];
   links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
-  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null }[];
+  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null; headroom_B?: number | null }[];
 }
 // The ports by which flows leave, in the end and until routes changed.
 export interface Paths {
