@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/huge_pages.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "serve/change_watch.h"
@@ -48,7 +49,6 @@ constexpr std::uint64_t kTaskMemory_B = 8'000'000'000;  // of address space; 8,1
 constexpr std::uint64_t kTaskFile_B = 4'000'000'000;    // results and series of the largest labs
 constexpr std::uint64_t kTaskTime_s = 600;
 constexpr std::chrono::milliseconds kLookAge{200};  // of the list of runs
-constexpr int kMapped_B = 256 << 10, kTrimmed_B = 1 << 20;
 
 struct ServeArguments {
   std::string what, runs, listen = "127.0.0.1", memory;
@@ -163,10 +163,7 @@ int run(const ServeArguments& arguments) {
   const auto limits = task_limits(arguments);
   // A heap for each of the clients' threads would keep what the largest answers have needed.
   mallopt(M_ARENA_MAX, 2);
-  // Large answers are mapped, and given back when they are sent. Without this, glibc raises the limit to the largest
-  // that was ever freed, and they fragment the heap.
-  mallopt(M_MMAP_THRESHOLD, kMapped_B);
-  mallopt(M_TRIM_THRESHOLD, kTrimmed_B);
+  use_small_pages();
   if (!served || !limits) return kExitWrongInput;
   serve::ServerOptions options;
   options.port = arguments.port;

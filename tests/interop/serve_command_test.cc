@@ -40,15 +40,16 @@ TEST_F(ServeCommand, DashboardIsWhatGrafanaImports) {
   const std::string labs = kSource + "/labs/fabric/";
   const CommandResult result =
       beside_server("",
-                    "for run in pfc lossy; do curl -s \"${url}metrics?run=$run\" > $run.prom; done\n"
+                    "for run in pfc lossy slow; do curl -s \"${url}metrics?run=$run\" > $run.prom; done\n"
                     "python3 " +
                         shell_quoted(kSource + "/tests/interop/dashboard.py") + " " +
                         shell_quoted(kSource + "/share/grafana/weft.json") +
-                        " rules.yml pfc.prom lossy.prom && promtool check rules rules.yml",
+                        " rules.yml pfc.prom lossy.prom slow.prom && promtool check rules rules.yml",
                     kWeft + " run " + shell_quoted(labs + "incast-pfc.yaml") + " --out runs/pfc > log 2>&1\n" + kWeft +
-                        " run " + shell_quoted(labs + "lossy-incast.yaml") + " --out runs/lossy > log 2>&1");
-  EXPECT_NE(result.output.find("19 panels, 22 expressions"), std::string::npos) << result.output;
-  EXPECT_NE(result.output.find("SUCCESS: 22 rules found"), std::string::npos) << result.output;
+                        " run " + shell_quoted(labs + "lossy-incast.yaml") + " --out runs/lossy > log 2>&1\n" + kWeft +
+                        " run " + shell_quoted(labs + "slow-receiver.yaml") + " --out runs/slow > log 2>&1");
+  EXPECT_NE(result.output.find("19 panels, 19 expressions, 19 metrics"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("SUCCESS: 19 rules found"), std::string::npos) << result.output;
 }
 
 TEST_F(ServeCommand, OpensBrowserOnceWithoutZombie) {

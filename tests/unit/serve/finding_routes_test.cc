@@ -34,8 +34,8 @@ TEST(FindingRoutes, SaysWhatWasLookedAt) {
   served.run("without", kPairLab);
   const auto lines_of_run = [&](const std::string& run) {
     std::string lines;
-    for (const auto& line : served.get("/api/runs/" + run + "/findings")["looked_at"])
-      lines += line.get<std::string>() + "\n";
+    const auto findings = served.get("/api/runs/" + run + "/findings");
+    for (const auto& line : findings["looked_at"]) lines += line.get<std::string>() + "\n";
     return lines;
   };
   const std::string with = lines_of_run("with"), without = lines_of_run("without");

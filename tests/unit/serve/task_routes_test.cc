@@ -80,7 +80,8 @@ TEST_F(TaskRoutes, ListFollowsEveryChange) {
   const auto states = [&] {
     std::string out;
     const Response response = router.answer({"GET", "/api/tasks", {}, {}, "", {}});
-    for (const auto& task : nlohmann::json::parse(response.text())["tasks"])
+    const auto json = nlohmann::json::parse(response.text());
+    for (const auto& task : json["tasks"])
       out += task["run"].get<std::string>() + " " + task["state"].get<std::string>() + ";";
     return out;
   };
