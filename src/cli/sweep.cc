@@ -31,6 +31,7 @@ struct SweepArguments {
   std::optional<std::uint64_t> seed;
   std::uint32_t jobs = 0;
   bool json = false;
+  lab::Trust trust = lab::Trust::kAll;
 };
 
 std::string own_program() {
@@ -78,7 +79,7 @@ std::vector<std::string> certain_metrics(const SweepArguments& arguments, const 
   for (const std::string& metric : arguments.metrics) {
     std::vector<std::string> set = plan.set_of(plan.cells.front());
     set.push_back("expect." + metric + ".min=0");
-    const bool is_measured = lab::read_lab(plan.lab_text, arguments.lab, set, plan.seed).has_value();
+    const bool is_measured = lab::read_lab(plan.lab_text, arguments.lab, set, plan.seed, arguments.trust).has_value();
     if (!is_measured && !is_counter(metric) && metric.find(':') == metric.npos) certain.push_back(metric);
   }
   return certain;
@@ -133,7 +134,7 @@ std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
     return std::nullopt;
   }
   for (const study::SweepCell& cell : plan.cells) {
-    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front());
+    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front(), arguments.trust);
     if (!file || !is_simulated(file->lab)) return std::nullopt;
     if (&cell == &plan.cells.front() && !may_have_metrics(file->lab, arguments.metrics)) return std::nullopt;
     plan.lab_name = file->lab.name;
@@ -168,6 +169,7 @@ int run(const SweepArguments& arguments) {
   study::SweepOptions options;
   options.program = own_program();
   options.at_once = arguments.jobs > 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+  options.untrusted = arguments.trust == lab::Trust::kNothing;
   std::atomic<bool> stops{false};
   options.cancel = &stops;
   MetricWatch metrics(certain_metrics(arguments, *plan), *plan);
@@ -224,6 +226,7 @@ void add_sweep(CLI::App& app, int& status) {
   verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
       ->check(whole_number(1, 1024));
   add_progress_option(*verb, arguments->progress);
+  add_untrusted_option(*verb, arguments->trust);
   verb->add_flag("--json", arguments->json, "Print sweep.json instead of the table");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -33,9 +33,9 @@ std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
   return plan.directory_of(cell) + ".log";
 }
 
-// Between fork and exec: only what is safe there.
+// Between fork and exec: only what is safe there. In our group: who ends that ends them, too; an interrupt of the
+// terminal reaches them twice, which counts as one.
 [[noreturn]] void become_cell(char** words, const char* log, pid_t parent) {
-  setpgid(0, 0);  // a group of its own: the terminal's interrupt is passed on once, by us
   // A sweep that is killed, or interrupted twice, leaves nothing that runs.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
@@ -54,6 +54,7 @@ std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
 pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& options) {
   std::vector<std::string> words{options.program, "run", plan.lab_path, "--out", plan.directory_of(cell)};
   for (const std::string& change : plan.set_of(cell)) words.insert(words.end(), {"--set", change});
+  if (options.untrusted) words.emplace_back("--untrusted");
   if (plan.seed) words.insert(words.end(), {"--seed", std::to_string(*plan.seed)});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -61,7 +62,6 @@ pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& op
   const std::string log = log_of(plan, cell);
   const pid_t parent = getpid(), pid = fork();
   if (pid == 0) become_cell(arguments.data(), log.c_str(), parent);
-  if (pid > 0) setpgid(pid, pid);
   return pid > 0 ? pid : 0;
 }
 
@@ -79,7 +79,7 @@ void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
   const bool has_results = is_complete(plan.directory_of(cell));
   if (cell.status == kExitInterruptedRun) {
     cell.state = CellState::kWaits;
-  } else if (cell.status == kExitWrongLab || cell.status > kExitWrongLab || !has_results) {
+  } else if (cell.status >= kExitWrongLab || !has_results) {
     cell.state = CellState::kFailed;
     cell.problem =
         WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
@@ -103,7 +103,7 @@ void run_cells(SweepPlan& plan, const SweepOptions& options) {
     if (options.look) options.look();
     if (!stopped && options.cancel != nullptr && options.cancel->load()) {
       stopped = true;
-      for (const Running& one : running) kill(-one.pid, SIGINT);
+      for (const Running& one : running) kill(one.pid, SIGINT);
     }
     while (!stopped && running.size() < std::max(1u, options.at_once) && next < plan.cells.size()) {
       SweepCell& cell = plan.cells[next++];

@@ -167,7 +167,8 @@ void say_checks(const analyze::Analysis& analysis, Json& looked_at) {
 
 // What takes longer than a person waits for is left to the verb.
 void add_analysis(OpenRun& run, Json& list, Json& looked_at) {
-  const std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
+  std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
+  std::erase_if(files, [](const std::string& file) { return !is_own_file(file); });
   if (files.empty()) {
     looked_at.push_back("capture: the run has none, packets were not looked at (weft run --capture all)");
     return;

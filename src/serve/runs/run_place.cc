@@ -14,8 +14,12 @@ constexpr int kDeepest = 3;  // runs/sweep/cell
 constexpr std::size_t kMostRuns = 10'000;
 
 bool has_results(const fs::path& directory) {
-  std::error_code ignored;
-  return fs::is_regular_file(directory / "results.json", ignored);
+  // What a link leads to may be outside, and its text would be in answers: such a directory is no run.
+  const auto linked = [&](const char* name) {
+    std::error_code ignored;
+    return fs::is_symlink(directory / name, ignored);
+  };
+  return is_own_file(directory / "results.json") && !linked("results.sqlite") && !linked("lab.yaml");
 }
 
 // A directory counts its own name, its "." and the ".." of every directory in it. Where a file system does not count
@@ -41,6 +45,11 @@ void gather(const fs::path& directory, const std::string& prefix, int depth, std
 
 }  // namespace
 
+bool is_own_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::regular;
+}
+
 bool is_plain_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -54,7 +63,7 @@ bool RunPlace::is_run() const {
 }
 
 std::optional<std::string> RunPlace::find(std::string_view id) const {
-  if (is_run() && id == "run") return directory_;
+  if (is_run() && id == kOnlyRun) return directory_;
   fs::path path = directory_;
   std::error_code ignored;
   for (int depth = 0; depth < kDeepest; ++depth) {
@@ -76,14 +85,13 @@ std::optional<std::string> RunPlace::file(std::string_view id, std::string_view 
   const bool ours = std::any_of(std::begin(kEndings), std::end(kEndings),
                                 [&](std::string_view ending) { return name.ends_with(ending); });
   const fs::path path = fs::path(*directory) / std::string(name);
-  std::error_code ignored;
-  if (!ours || fs::is_symlink(path, ignored) || !fs::is_regular_file(path, ignored)) return std::nullopt;
+  if (!ours || !is_own_file(path)) return std::nullopt;
   return path.string();
 }
 
 std::vector<NamedRun> RunPlace::list() const {
   std::vector<NamedRun> out;
-  if (is_run()) out.push_back({"run", directory_});
+  if (is_run()) out.push_back({std::string(kOnlyRun), directory_});
   gather(directory_, "", 1, out);
   std::sort(out.begin(), out.end(), [](const NamedRun& a, const NamedRun& b) { return a.id < b.id; });
   return out;

@@ -60,7 +60,7 @@ Response remove_run(const RunPlace& place, const TaskList& tasks, RunList& runs,
   if (tasks.is_busy(task)) return busy(id);
   const auto directory = place.find(id);
   if (!directory) return problem(404, fmt::format("there is no run {}", id));
-  if (id == "run" && place.is_run())
+  if (id == kOnlyRun && place.is_run())
     return problem(409, "this is the run that the server was started for", "serve the directory above it");
   static std::atomic<unsigned> count{0};
   // No name that can be asked for. A run that begins after the rename has a directory of its own.
