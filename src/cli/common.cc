@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -160,6 +161,18 @@ std::function<std::string(const std::string&)> whole_number(std::uint64_t least,
   };
 }
 
+namespace {
+
+// False: it was removed or renamed between its opening and its locking (weft serve, DELETE).
+bool is_still_there(int fd, const std::string& directory) {
+  struct stat open {
+  }, named{};
+  return fstat(fd, &open) == 0 && stat(directory.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+}  // namespace
+
 std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -185,6 +198,10 @@ std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
     wrong_input(fmt::format("another weft is writing to {}", directory),
                 "wait until it has ended, or choose another place with --out DIR");
     return std::nullopt;
+  }
+  if (!is_still_there(fd, directory)) {
+    close(fd);
+    return take(directory);
   }
   return DirectoryLock(fd);
 }

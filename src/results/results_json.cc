@@ -125,7 +125,7 @@ void write_list(JsonStream& out, std::string_view key, const List& list, const W
 
 }  // namespace
 
-void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
+void results_json(const Lab& lab, const RunResult& result, const TextSink& sink, std::span<const QueueNow> queues) {
   JsonStream out(sink);
   JsonText text;
   out.open("", '{');
@@ -152,6 +152,11 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
     out.value("circular_waits", Json(result.circular_waits).dump());
   }
+  if (!queues.empty()) {
+    write_list(out, "queues", queues, [&](const QueueNow& each) {
+      out.item(Json{{"port", each.port}, {"class", each.queue}, {"queue_B", each.queue_B}}.dump());
+    });
+  }
   std::uint64_t left_out = 0;
   const auto pauses = merged_pauses(result, left_out);
   out.open("pauses", '{');
@@ -172,9 +177,10 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   sink("\n");
 }
 
-std::string results_json(const Lab& lab, const RunResult& result) {
+std::string results_json(const Lab& lab, const RunResult& result, std::span<const QueueNow> queues) {
   std::string text;
-  results_json(lab, result, [&](std::string_view piece) { text += piece; });
+  results_json(
+      lab, result, [&](std::string_view piece) { text += piece; }, queues);
   return text;
 }
 

@@ -15,8 +15,8 @@
 
 namespace weft::serve {
 
-void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
-  add_run_routes(router, place, cache);
+void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache, RunList& runs) {
+  add_run_routes(router, place, cache, runs);
   add_fabric_routes(router, place, cache);
   add_series_routes(router, place, cache);
   add_run_event_routes(router, place, cache,

@@ -14,7 +14,8 @@ struct SweepOptions {
   std::string program;  // the weft that runs cells
   unsigned at_once = 1;
   bool untrusted = false;  // cells are labs of somebody else: `weft run --untrusted`
-  std::atomic<bool>* cancel = nullptr;
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void()> look;     // again and again, before `cancel` is read
   std::function<void()> changed;  // after each change of a cell's state
 };
 

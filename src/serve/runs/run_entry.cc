@@ -15,6 +15,7 @@
 #include "results/report_text.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/run_explanation.h"
+#include "serve/runs/workload_summary.h"
 
 namespace weft::serve {
 
@@ -94,25 +95,13 @@ Json expectations_of(OpenRun& run) {
   return list;
 }
 
-std::string flows_summary(OpenRun& run, const std::string& workload) {
-  lab::SqliteRows rows(run.file(),
-                       "SELECT count(*), coalesce(sum(state = 'done'), 0), coalesce(max(fct_ps), 0) FROM flow WHERE "
-                       "workload = ?");
-  rows.bind(workload);
-  if (!rows.next() || rows.integer(0) == 0) return "";
-  std::string out =
-      fmt::format("{} of {} done", rows.integer(1), counted(static_cast<std::uint64_t>(rows.integer(0)), "flow"));
-  if (rows.integer(1) > 0) out += ", the slowest in " + lab::time_text(rows.integer(2));
-  return out;
-}
-
 Json workloads_of(OpenRun& run) {
   Json list = Json::array();
-  const bool has_flows = run.has_table("flow");
+  const auto summaries = workload_summaries(run);
   lab::SqliteRows rows(run.file(), "SELECT name, kind, failure, from_ps, to_ps FROM workload ORDER BY rowid");
   while (rows.next()) {
     std::string summary = rows.text(2);
-    if (summary.empty() && has_flows) summary = flows_summary(run, rows.text(0));
+    if (const auto it = summaries.find(rows.text(0)); summary.empty() && it != summaries.end()) summary = it->second;
     list.push_back({{"name", rows.text(0)},
                     {"kind", rows.text(1)},
                     {"from_ps", rows.integer(3)},
@@ -235,6 +224,13 @@ Json entry_of(const std::string& id, const std::string& directory) {
 
 std::string run_entry(const std::string& id, const std::string& directory) {
   return json_text(entry_of(id, directory));
+}
+
+std::string running_entry(const std::string& id, const std::string& directory) {
+  Json entry = empty_entry(id, directory);
+  entry["state"] = "running";
+  entry["headline"] = "It is being written.";
+  return json_text(entry);
 }
 
 std::string run_details(OpenRun& run) {

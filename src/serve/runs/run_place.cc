@@ -1,5 +1,7 @@
 #include "serve/runs/run_place.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -20,7 +22,14 @@ bool has_results(const fs::path& directory) {
   return is_own_file(directory / "results.json") && !linked("results.sqlite") && !linked("lab.yaml");
 }
 
-void gather(const fs::path& directory, const std::string& prefix, int depth, std::vector<std::string>& out) {
+// A directory counts its own name, its "." and the ".." of every directory in it. Where a file system does not count
+// so, there may be some.
+bool may_have_directories(const fs::path& directory) {
+  struct stat facts = {};
+  return stat(directory.c_str(), &facts) != 0 || facts.st_nlink != 2;
+}
+
+void gather(const fs::path& directory, const std::string& prefix, int depth, std::vector<NamedRun>& out) {
   std::error_code error;
   for (auto it = fs::directory_iterator(directory, error); !error && it != fs::directory_iterator();
        it.increment(error)) {
@@ -29,8 +38,8 @@ void gather(const fs::path& directory, const std::string& prefix, int depth, std
     std::error_code ignored;
     // A link may lead outside.
     if (!is_plain_name(name) || it->is_symlink(ignored) || !it->is_directory(ignored)) continue;
-    if (has_results(it->path())) out.push_back(prefix + name);
-    if (depth < kDeepest) gather(it->path(), prefix + name + "~", depth + 1, out);
+    if (has_results(it->path())) out.push_back({prefix + name, it->path().string()});
+    if (depth < kDeepest && may_have_directories(it->path())) gather(it->path(), prefix + name + "~", depth + 1, out);
   }
 }
 
@@ -80,11 +89,11 @@ std::optional<std::string> RunPlace::file(std::string_view id, std::string_view 
   return path.string();
 }
 
-std::vector<std::string> RunPlace::list() const {
-  std::vector<std::string> out;
-  if (is_run()) out.emplace_back(kOnlyRun);
+std::vector<NamedRun> RunPlace::list() const {
+  std::vector<NamedRun> out;
+  if (is_run()) out.push_back({std::string(kOnlyRun), directory_});
   gather(directory_, "", 1, out);
-  std::sort(out.begin(), out.end());
+  std::sort(out.begin(), out.end(), [](const NamedRun& a, const NamedRun& b) { return a.id < b.id; });
   return out;
 }
 

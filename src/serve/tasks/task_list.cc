@@ -109,6 +109,7 @@ std::optional<Task> TaskList::add(std::string kind, std::string run, std::vector
     task.words = std::move(words);
     task.results = std::move(results);
     entries_[task.id].task = task;
+    ++version_;
   }
   wake();
   return task;
@@ -125,6 +126,11 @@ std::optional<Task> TaskList::find(std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto it = entries_.find(id);
   return it == entries_.end() ? std::nullopt : std::optional(it->second.task);
+}
+
+std::uint64_t TaskList::version() const {
+  const std::lock_guard lock(mutex_);
+  return version_;
 }
 
 bool TaskList::is_busy(const std::string& run) const {
@@ -265,6 +271,7 @@ void TaskList::work() {
       }
       start_next(changes);
       drop_old(removed);
+      if (!changes.empty() || !removed.empty()) ++version_;
       busy = count(TaskState::kRuns) > 0;
       last = stops_ && !busy;
     }

@@ -56,6 +56,8 @@ class TaskList {
   // The oldest first.
   std::vector<Task> list() const;
   std::optional<Task> find(std::uint64_t id) const;
+  // Changes whenever list() does.
+  std::uint64_t version() const;
   // False: there is none of this number, or it has ended. The first time it is asked to end, later it is ended.
   bool cancel(std::uint64_t id);
   // A task that waits or runs writes to this run.
@@ -89,7 +91,7 @@ class TaskList {
   Observer observer_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Entry> entries_;
-  std::uint64_t last_id_ = 0;
+  std::uint64_t last_id_ = 0, version_ = 0;
   bool stops_ = false;
   int wake_read_ = -1, wake_write_ = -1;
   std::thread thread_;

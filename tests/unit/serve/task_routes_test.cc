@@ -53,7 +53,8 @@ class TaskRoutes : public testing::Test {
   std::string program_;
   EventHub hub_;
   RunPlace place_{(fs::temp_directory_path() / ("weft-tasks-" + std::to_string(getpid())) / "runs").string()};
-  TaskList tasks_{TaskLimits{1, 2, 60s, 200ms, 0, 0}, task_observer(hub_, place_)};
+  RunList runs_{place_};
+  TaskList tasks_{TaskLimits{1, 2, 60s, 200ms, 0, 0}, task_observer(hub_, place_, runs_)};
 };
 
 TEST_F(TaskRoutes, StartsRunOfReadyLab) {
@@ -72,6 +73,26 @@ TEST_F(TaskRoutes, StartsRunOfReadyLab) {
   const Response second = router.answer(post({{"lab", "first-light.yaml"}}));
   EXPECT_EQ(nlohmann::json::parse(second.body)["task"]["run"], "first-light-2");
   arguments_of("first-light-2");
+}
+
+TEST_F(TaskRoutes, ListFollowsEveryChange) {
+  const Router router = routes();
+  const auto states = [&] {
+    std::string out;
+    const Response response = router.answer({"GET", "/api/tasks", {}, {}, "", {}});
+    const auto json = nlohmann::json::parse(response.text());
+    for (const auto& task : json["tasks"])
+      out += task["run"].get<std::string>() + " " + task["state"].get<std::string>() + ";";
+    return out;
+  };
+  EXPECT_EQ(states(), "");
+  ASSERT_EQ(router.answer(post({{"lab", "first-light.yaml"}, {"name", "a"}})).status, 202);
+  EXPECT_NE(states(), "");
+  arguments_of("a");
+  EXPECT_EQ(states(), "a done;");
+  ASSERT_EQ(router.answer(post({{"lab", "first-light.yaml"}, {"name", "b"}})).status, 202);
+  arguments_of("b");
+  EXPECT_EQ(states(), "a done;b done;");
 }
 
 TEST_F(TaskRoutes, CapturesHeadersUnlessAskedOtherwise) {

@@ -13,7 +13,7 @@ export interface RunEntry {
   seed: number;
   set: string[];
   end_ps: number;
-  state: 'done' | 'cut off' | 'interrupted' | 'damaged';
+  state: 'done' | 'cut off' | 'interrupted' | 'damaged' | 'running';
   met: number;
   expectations: number;
   headline: string;
@@ -290,7 +290,7 @@ export interface WorldDetail {
   deterministic: boolean;
   fabric: Fabric;
   counters: Record<string, Record<string, Record<string, Record<string, number>>>>; // node, port, group, name
-  queues: { port: string; class: number; max_queue_B: number; ecn_marked: number }[];
+  queues: { port: string; class: number; queue_B: number; max_queue_B: number; ecn_marked: number }[];
   programs: { node: string; pid: number; threads: number; qps: number; command: string }[];
   captures: Record<string, unknown>[];
 }
