@@ -20,8 +20,8 @@ async function open(path, options) {
   return page;
 }
 
-// Along and across a port's link, from its hook: how wide the line is in the middle, its colour there, and how often the
-// colour changes along it (hatching) near its sender and at its far end.
+// Along and across a port's link, from its hook: how wide the line is in the middle, its colour there, and how many
+// strokes of hatching are on it.
 function sampled(port) {
   const canvas = document.querySelector('.stage canvas');
   const link = canvas.weft.link(port);
@@ -37,20 +37,26 @@ function sampled(port) {
   const length = Math.hypot(x1 - x0, y1 - y0);
   const [dx, dy] = [(x1 - x0) / length, (y1 - y0) / length];
   const place = (share, side = 0) => at(x0 + dx * length * share - dy * side, y0 + dy * length * share + dx * side);
-  const colour = place(0.9);
+  // The strongest pixel near the middle of the line, and how far pixels beside it are at least half as strong.
+  const paper = at(2, canvas.height / ratio - 3);
+  let colour = paper;
+  for (let side = -1.5; side <= 1.5; side += 0.5) if (far(place(0.9, side), paper) > far(colour, paper)) colour = place(0.9, side);
   let width = 0;
-  for (let side = -8; side <= 8; side += 0.25) if (far(place(0.9, side), colour) < 60) width += 0.25;
-  const changes = (from, to) => {
-    let [n, last] = [0, place(from)];
-    for (let p = from * length; p < to * length; ++p) {
-      const now = place(p / length);
-      if (far(now, last) > 90) ++n;
+  for (let side = -link.most / 2 - 1; side <= link.most / 2 + 1; side += 0.25) if (far(place(0.9, side), paper) > far(colour, paper) / 2) width += 0.25;
+  // Strokes in the colour of pauses, one after the other along the line.
+  const text = getComputedStyle(document.documentElement).getPropertyValue('--pause').trim();
+  const pause = [1, 3, 5].map((i) => parseInt(text.slice(i, i + 2), 16));
+  const strokes = (from, to) => {
+    let [n, last] = [0, false];
+    for (let p = from * length; p < to * length; p += 0.5) {
+      const now = [-1, 0, 1].some((side) => far(place(p / length, side), pause) < 80);
+      if (now && !last) ++n;
       last = now;
     }
     return n;
   };
   const hex = '#' + colour.map((v) => v.toString(16).padStart(2, '0')).join('');
-  return { ...link, width, colour: hex, near: changes(0.12, 0.3), distant: changes(0.75, 0.92) };
+  return { ...link, width, colour: hex, near: strokes(0.12, 0.34), whole: strokes(0.02, 0.98) };
 }
 
 for (const dark of [false, true]) {
@@ -69,8 +75,7 @@ for (const dark of [false, true]) {
     assert.ok(w0 < w1 && w1 < w2, `widths ${w0}, ${w1}, ${w2}`);
     const [c0, c1, c2] = [idle, middle, busy].map((list) => mean(list, (link) => contrast(link.colour, paper)));
     assert.ok(c0 < c1 && c1 < c2, `contrasts ${c0}, ${c1}, ${c2}`);
-    // In order of use, the contrast never falls by more than the edge of a thin line takes.
-    assert.deepEqual(page.errors, []);
+    assert.deepEqual(page.errors.filter((error) => !error.includes('getImageData')), []); // of this test
     await page.context().close();
   });
 
@@ -86,10 +91,10 @@ for (const dark of [false, true]) {
         const link = await page.evaluate(sampled, port);
         if (link.paused > 0.35) {
           ++paused;
-          assert.ok(link.near >= 6, `${port} at ${at} is paused for ${link.paused} and has ${link.near} strokes`);
+          assert.ok(link.near >= 3, `${port} at ${at} is paused for ${link.paused} and has ${link.near} strokes`);
         } else if (link.paused === 0) {
           ++calm;
-          assert.ok(link.near <= 2, `${port} at ${at} is not paused and has ${link.near} strokes`);
+          assert.ok(link.whole <= 2, `${port} at ${at} is not paused and has ${link.whole} strokes`);
         }
       }
     }
