@@ -46,7 +46,7 @@ Json empty_entry(const std::string& id, const std::string& directory) {
 void fill_from_store(OpenRun& run, Json& entry) {
   entry["lab"] = run.text("lab");
   entry["seed"] = std::strtoull(run.text("seed").c_str(), nullptr, 10);
-  entry["set"] = lines_of(run.text("set"));
+  entry["set"] = set_of(run);
   entry["end_ps"] = run.end_ps();
   entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
   lab::SqliteRows rows(run.file(), "SELECT count(*), coalesce(sum(met), 0) FROM expectation");
@@ -192,6 +192,15 @@ Json links_of(const lab::Explanation& explanation) {
 
 std::string node_of_port(const std::string& port) {
   return port.substr(0, port.find(':'));
+}
+
+std::vector<std::string> set_of(const OpenRun& run) {
+  std::vector<std::string> set;
+  const auto list = nlohmann::json::parse(run.text("set"), nullptr, false);
+  if (!list.is_array()) return lines_of(run.text("set"));  // of an older weft
+  for (const auto& each : list)
+    if (each.is_string()) set.push_back(each.get<std::string>());
+  return set;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

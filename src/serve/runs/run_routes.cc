@@ -52,9 +52,8 @@ Response remove_run(const RunPlace& place, const std::string& id) {
 Response lab_of(OpenRun& run) {
   auto text = read_file(run.directory() + "/lab.yaml", kMostLab_B);
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
-  return json_answer(Json{{"text", *text},
-                          {"set", lines_of(run.text("set"))},
-                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
+  return json_answer(
+      Json{{"text", *text}, {"set", set_of(run)}, {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
 }
 
 std::string type_of_file(const std::string& path) {
