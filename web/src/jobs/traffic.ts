@@ -1,6 +1,6 @@
 // The network below the ranks, on the same time axis: how much of their lines ports use, as areas, hatched while they are
 // paused; and flows between ports as bars.
-import type { Moments } from '../lib/run-data.svelte';
+import { type Moments, WHOLE_LINE } from '../lib/run-data.svelte';
 import type { Fabric, Flows, Job } from '../lib/types';
 import { axis, drawAxis, drawName, hatch, left, look, prepare } from './draw';
 import { portsOf, type Window } from './model';
@@ -45,10 +45,10 @@ export function trafficRows(job: Job, fabric: Fabric, moments: Moments, flows: F
 }
 
 // The mean of the row's ports from 0 to 1, in the part of the time that belongs to one pixel.
-function share(values: Uint8Array, moments: Moments, ports: number[], first: number, last: number): number {
+function share(values: Uint8Array | Uint16Array, moments: Moments, ports: number[], first: number, last: number): number {
   let sum = 0;
   for (const port of ports) for (let bin = first; bin <= last; ++bin) sum += values[port * moments.bins + bin];
-  return sum / (255 * ports.length * (last - first + 1));
+  return sum / ((values === moments.used ? WHOLE_LINE : 255) * ports.length * (last - first + 1));
 }
 
 export function drawTraffic(canvas: HTMLCanvasElement, rows: TrafficRow[], moments: Moments, window: Window, width: number) {
