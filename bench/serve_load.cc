@@ -1,5 +1,6 @@
 // Clients of `weft serve`, for bench/serve.sh: each listens to /api/events and asks /api over a connection of its own;
-// some connect to the event stream and read nothing. Prints what they got and how the server's memory went.
+// some connect to the event stream and read nothing. Prints what they got and how the server's memory
+// went. The status is 1 when a request failed, a stream was lost, or nothing was answered.
 // Usage: weft_serve_load PORT SERVER_PID CLIENTS SILENT SECONDS
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -138,8 +139,10 @@ int main(int argc, char** argv) {
               events.load(), streams_lost.load());
   std::printf("latency ms: p50 %.1f p99 %.1f max %.1f\n", at(0.5), at(0.99), at(1));
   std::printf("server memory kB, at each tenth:");
-  for (std::size_t i = 1; i <= 10 && !memory_kB.empty(); ++i)
-    std::printf(" %ld", memory_kB[i * (memory_kB.size() - 1) / 10]);
-  std::printf("\n");
-  return errors > 0 || streams_lost > 0 ? 1 : 0;
+  const auto tenth_kB = [&](std::size_t i) {
+    return memory_kB.empty() ? 0 : memory_kB[i * (memory_kB.size() - 1) / 10];
+  };
+  for (std::size_t i = 1; i <= 10; ++i) std::printf(" %ld", tenth_kB(i));
+  std::printf("\ngrowth from the 2nd to the last tenth: %+ld kB\n", tenth_kB(10) - tenth_kB(2));
+  return errors > 0 || streams_lost > 0 || answers == 0 || events == 0 ? 1 : 0;
 }

@@ -197,12 +197,12 @@ Conversation summary_of(const RcContext& context, const RcConversation& conversa
   const RcFlow& flow = conversation.forward.at_requester();
   if (summary.transport == "UD") summary.a_qp = flow.first_psn;
   if (flow.ack_latency) {
-    summary.ack_latency_p50_ns = flow.ack_latency->percentile_ns(50);
-    summary.ack_latency_p99_ns = flow.ack_latency->percentile_ns(99);
+    summary.ack_latency_p50_ns = flow.ack_latency->percentile(5'000);
+    summary.ack_latency_p99_ns = flow.ack_latency->percentile(9'900);
   }
   if (flow.message_latency) {
-    summary.message_latency_p50_ns = flow.message_latency->percentile_ns(50);
-    summary.message_latency_p99_ns = flow.message_latency->percentile_ns(99);
+    summary.message_latency_p50_ns = flow.message_latency->percentile(5'000);
+    summary.message_latency_p99_ns = flow.message_latency->percentile(9'900);
   }
   return summary;
 }

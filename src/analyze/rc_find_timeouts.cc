@@ -97,7 +97,7 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
   if (far.answers == 0 || far.answers_unread || count_of(view.requester(), Trouble::kTimeout) > 0 || far.fatal ||
       far.rnr_open)
     return;
-  const std::int64_t usual_ns = far.ack_latency ? far.ack_latency->percentile_ns(99) : 0;
+  const std::int64_t usual_ns = far.ack_latency ? far.ack_latency->percentile(9'900) : 0;
   const std::int64_t due_ns = std::max<std::int64_t>(1'000'000, 20 * usual_ns);
   std::uint64_t missing = 0;
   std::vector<Evidence> evidence;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "analyze/frame.h"
-#include "analyze/latency_histogram.h"
 #include "analyze/streams.h"
+#include "base/log_histogram.h"
 
 namespace weft::analyze {
 
@@ -127,8 +127,8 @@ struct FlowTrouble {
   std::array<std::uint32_t, kTroubles> count{};
   std::vector<Incident> first;
   std::vector<Hole> holes;
-  std::vector<Waited> waits;              // of timeouts, the first ones
-  LatencyHistogram generation, reaction;  // of NAKs
+  std::vector<Waited> waits;          // of timeouts, the first ones
+  LogHistogram generation, reaction;  // of NAKs
   std::int64_t rnr_waited_ns = 0;
   std::uint64_t gap_packets = 0;      // PSNs skipped here, together
   std::uint64_t missed_packets = 0;   // of those, acknowledged and never seen here
@@ -248,7 +248,7 @@ struct RcFlow {
   Pass pass;
   AwaitedQueue awaited;
   std::vector<OutstandingRead> reads;
-  std::unique_ptr<LatencyHistogram> ack_latency, message_latency;
+  std::unique_ptr<LogHistogram> ack_latency, message_latency;
   std::unique_ptr<FlowTrouble> trouble;
 };
 

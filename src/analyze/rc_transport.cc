@@ -79,11 +79,11 @@ void RcTransport::note(Trouble trouble, const Frame& frame, RcFlow& flow, std::i
   note(trouble, frame.number, frame.time_ns, frame.psn, flow, value);
 }
 
-void RcTransport::add_latency(std::unique_ptr<LatencyHistogram>& histogram, std::int64_t ns) {
+void RcTransport::add_latency(std::unique_ptr<LogHistogram>& histogram, std::int64_t ns) {
   if (!histogram) {
     if (histograms_ == kMostHistograms) return;
     ++histograms_;
-    histogram = std::make_unique<LatencyHistogram>();
+    histogram = std::make_unique<LogHistogram>();
   }
   histogram->add(ns);
 }

@@ -35,7 +35,7 @@ struct RetransmissionRow {
 class RcTransport {
  public:
   static constexpr std::size_t kMostFlows = 100'000;
-  static constexpr std::size_t kMostHistograms = 20'000;  // about 1 KiB each
+  static constexpr std::size_t kMostHistograms = 20'000;  // up to 1 KiB each, 15 where times are nonsense
   static constexpr std::size_t kMostTroubles = 20'000;
   static constexpr std::size_t kMostRows = 20'000;
 
@@ -121,7 +121,7 @@ class RcTransport {
   void note(Trouble trouble, const Frame& frame, RcFlow& flow, std::int64_t value = 0);
   void note(Trouble trouble, std::uint64_t frame, std::int64_t time_ns, std::uint32_t psn, RcFlow& flow,
             std::int64_t value = 0);
-  void add_latency(std::unique_ptr<LatencyHistogram>& histogram, std::int64_t ns);
+  void add_latency(std::unique_ptr<LogHistogram>& histogram, std::int64_t ns);
 
   void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
 

@@ -6,5 +6,8 @@
 namespace weft {
 
 void use_huge_pages();
+// The opposite, for a process that lives long and answers many: the heap grows in small steps, what is freed at its end
+// and what is large goes back to the kernel.
+void use_small_pages();
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -51,14 +52,14 @@ void on_signal(int signal) {
 }  // namespace
 
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
-                                std::optional<std::uint64_t> seed, bool warn) {
+                                std::optional<std::uint64_t> seed, bool warn, lab::Trust trust) {
   auto text = read_file(path, kLargestLab_B);
   if (!text) {
     wrong_input(fmt::format("cannot read {}: {}", path, text.error()),
                 "give the path of a lab file, e.g. labs/first-light.yaml");
     return std::nullopt;
   }
-  auto read = lab::read_lab(*text, path, overrides, seed);
+  auto read = lab::read_lab(*text, path, overrides, seed, trust);
   if (!read) {
     for (const lab::Problem& problem : read.error()) report_problem(path, problem);
     return std::nullopt;
@@ -68,6 +69,12 @@ std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::
   }
   read->overrides = overrides;
   return LabFile{std::move(*read), std::move(*text)};
+}
+
+void add_untrusted_option(CLI::App& verb, lab::Trust& trust) {
+  verb.add_flag_callback(
+      "--untrusted", [&trust] { trust = lab::Trust::kNothing; },
+      "Refuse a lab that starts programs, names files of this machine or has ports to the outside");
 }
 
 bool is_simulated(const lab::Lab& lab) {
@@ -154,6 +161,18 @@ std::function<std::string(const std::string&)> whole_number(std::uint64_t least,
   };
 }
 
+namespace {
+
+// False: it was removed or renamed between its opening and its locking (weft serve, DELETE).
+bool is_still_there(int fd, const std::string& directory) {
+  struct stat open {
+  }, named{};
+  return fstat(fd, &open) == 0 && stat(directory.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+}  // namespace
+
 std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
@@ -179,6 +198,10 @@ std::optional<DirectoryLock> DirectoryLock::take(const std::string& directory) {
     wrong_input(fmt::format("another weft is writing to {}", directory),
                 "wait until it has ended, or choose another place with --out DIR");
     return std::nullopt;
+  }
+  if (!is_still_there(fd, directory)) {
+    close(fd);
+    return take(directory);
   }
   return DirectoryLock(fd);
 }

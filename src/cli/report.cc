@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "serve/html_report.h"
+#include "study/run_directory.h"
 
 namespace weft::cli {
 
@@ -33,6 +34,8 @@ int print_report(const ReportArguments& arguments, const char* name) {
 
 int run(const ReportArguments& arguments) {
   use_json(arguments.json);
+  if (const auto problem = study::why_no_run(arguments.directory))
+    return wrong_input(problem->message, problem->remedy);
   if (!arguments.html) {
     if (!arguments.out.empty()) return wrong_input("--out without --html", "report.md is in the directory of the run");
     return print_report(arguments, arguments.json ? "results.json" : "report.md");

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/files.h"
+#include "base/huge_pages.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "serve/change_watch.h"
@@ -23,12 +27,15 @@
 #include "serve/lab_routes.h"
 #include "serve/metrics_routes.h"
 #include "serve/run_data_routes.h"
+#include "serve/runs/run_list.h"
 #include "serve/runs/run_place.h"
 #include "serve/status_routes.h"
 #include "serve/study_routes.h"
+#include "serve/tasks/remove_route.h"
 #include "serve/tasks/task_list.h"
 #include "serve/tasks/task_routes.h"
 #include "serve/worlds/world_routes.h"
+#include "study/figures.h"
 #include "text/units.h"
 
 namespace weft::cli {
@@ -41,6 +48,7 @@ constexpr std::size_t kLargestServedLab_B = 1'000'000;  // a body of the API
 constexpr std::uint64_t kTaskMemory_B = 8'000'000'000;  // of address space; 8,192 hosts need less than 1 GB
 constexpr std::uint64_t kTaskFile_B = 4'000'000'000;    // results and series of the largest labs
 constexpr std::uint64_t kTaskTime_s = 600;
+constexpr std::chrono::milliseconds kLookAge{200};  // of the list of runs
 
 struct ServeArguments {
   std::string what, runs, listen = "127.0.0.1", memory;
@@ -49,6 +57,18 @@ struct ServeArguments {
   std::size_t tasks = 0;
   std::uint64_t task_time_s = kTaskTime_s;
 };
+
+// Of a file that is no lab, what to name in its place.
+std::optional<study::StudyProblem> why_no_lab(const std::string& path, const std::string& text) {
+  std::error_code ignored;
+  const fs::path above = fs::path(path).parent_path();
+  const bool is_of_run = fs::exists(above / "results.json", ignored) && fs::path(path).extension() != ".yaml";
+  const bool is_binary = text.find('\0') != text.npos;
+  if (!is_of_run && !is_binary) return std::nullopt;
+  return study::StudyProblem{fmt::format("{} is no lab file", path),
+                             is_of_run ? fmt::format("name the run: weft serve {}", above.string())
+                                       : "give a directory of runs, of one run, or a lab file"};
+}
 
 // What the command line has named. Complains and returns nothing when it is not there.
 struct Served {
@@ -71,6 +91,10 @@ std::optional<Served> find_served(const ServeArguments& arguments) {
       if (!text) {
         wrong_input(fmt::format("cannot read {}: {}", arguments.what, text.error()),
                     "give a directory of runs, or a lab file of at most 1 MB");
+        return std::nullopt;
+      }
+      if (const auto problem = why_no_lab(arguments.what, *text)) {
+        wrong_input(problem->message, problem->remedy);
         return std::nullopt;
       }
       served.lab = arguments.what;
@@ -106,16 +130,24 @@ std::optional<serve::TaskLimits> task_limits(const ServeArguments& arguments) {
   return limits;
 }
 
-// The user's browser, where there is one; its output is nobody's.
+// The user's browser, where there is one; its output is nobody's, and Ctrl-C here does not end it.
 void open_browser(const std::string& address) {
   const char* words[] = {"xdg-open", address.c_str(), nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  for (int fd : {1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_WRONLY, 0);
+  for (int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t pid = 0;
-  if (posix_spawnp(&pid, words[0], &actions, nullptr, const_cast<char**>(words), environ) != 0)
-    failed("no browser could be started (xdg-open)", "open the address by hand");
+  const int error = posix_spawnp(&pid, words[0], &actions, &attributes, const_cast<char**>(words), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    failed(fmt::format("no browser could be started: xdg-open: {}", std::strerror(error)), "open the address by hand");
+    return;
+  }
+  std::thread([pid] { waitpid(pid, nullptr, 0); }).detach();  // it may take as long as the browser runs
 }
 
 std::string address_text(const std::string& listen, std::uint16_t port) {
@@ -131,35 +163,39 @@ int run(const ServeArguments& arguments) {
   const auto limits = task_limits(arguments);
   // A heap for each of the clients' threads would keep what the largest answers have needed.
   mallopt(M_ARENA_MAX, 2);
+  use_small_pages();
   if (!served || !limits) return kExitWrongInput;
   serve::ServerOptions options;
   options.port = arguments.port;
   options.address = arguments.listen;
-  if (!serve::is_loopback(arguments.listen)) options.token = serve::make_token();
+  // Any user of this machine reaches 127.0.0.1: one who may start programs as this user needs to have been told.
+  if (arguments.allow_programs || !serve::is_loopback(arguments.listen)) {
+    options.token = serve::make_token();
+    if (options.token.empty()) return failed("no random numbers for a token");
+  }
 
   const serve::RunPlace place(served->directory);
+  serve::RunList runs(place, kLookAge);
   serve::EventHub hub;
-  serve::TaskList tasks(*limits, serve::task_observer(hub, place));
+  serve::TaskList tasks(*limits, serve::task_observer(hub, place, runs));
   serve::Router router;
   serve::ServeStatus status{WEFT_VERSION,   served->directory,        served->lab, served->text,
                             place.is_run(), arguments.allow_programs, *limits};
   serve::add_status_routes(router, status);
   serve::add_task_routes(router, place, tasks, {"/proc/self/exe", arguments.allow_programs});
+  serve::add_remove_route(router, place, tasks, runs);
   serve::add_event_routes(router, hub);
   serve::add_world_routes(router);
   serve::AnswerCache answers;
-  serve::add_run_data_routes(router, place, answers);
+  serve::add_run_data_routes(router, place, answers, runs);
   serve::add_lab_routes(router, arguments.allow_programs);
   serve::add_study_routes(router, place);
-  serve::add_metrics_routes(router, place, answers, {WEFT_VERSION, &tasks, &hub});
+  serve::add_metrics_routes(router, place, answers, runs, {WEFT_VERSION, &tasks, &hub});
   serve::add_static_routes(router);
   auto server = serve::Server::open(options, router);
-  if (!server)
-    return wrong_input(server.error(),
-                       "another weft serve may run already; choose a port with --port, 0 for any that "
-                       "is free, and an address of this machine with --listen");
+  if (!server) return wrong_input(server.error().message, server.error().remedy);
   catch_interrupts();
-  serve::ChangeWatch watch(hub, place);
+  serve::ChangeWatch watch(hub, runs);
   std::string address = address_text(arguments.listen, (*server)->port());
   if (!served->lab.empty()) address += "lab";
   if (!options.token.empty()) address += "?token=" + options.token;
@@ -185,7 +221,8 @@ void add_serve(CLI::App& app, int& status) {
   CLI::App* verb = app.add_subcommand("serve", "Open the page: watch runs, run labs, compare");
   verb->add_option("DIR", arguments->what, "Directory of runs or of one run, or a lab file to edit (default runs)");
   verb->add_option("--runs", arguments->runs, "Directory of runs, where new ones go, too (default runs)");
-  verb->add_option("--port", arguments->port, "TCP port; 0: any that is free (default 8420)");
+  verb->add_option("--port", arguments->port, "TCP port; 0: any that is free (default 8420)")
+      ->check(whole_number(0, 65535));
   verb->add_option("--listen", arguments->listen,
                    "Address to listen on (default 127.0.0.1); one that others can reach asks for a token");
   verb->add_flag("--allow-programs", arguments->allow_programs,

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <thread>
 
@@ -13,6 +15,9 @@
 #include "cli/common.h"
 #include "cli/json_progress.h"
 #include "cli/verbs.h"
+#include "labfile/reader.h"
+#include "model/metrics.h"
+#include "study/sweep_metrics.h"
 #include "study/sweep_report.h"
 #include "study/sweep_run.h"
 
@@ -26,6 +31,7 @@ struct SweepArguments {
   std::optional<std::uint64_t> seed;
   std::uint32_t jobs = 0;
   bool json = false;
+  lab::Trust trust = lab::Trust::kAll;
 };
 
 std::string own_program() {
@@ -47,6 +53,69 @@ void show_bar(std::size_t done, std::size_t all) {
       fmt::format("[{}{}] {} of {} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, all));
 }
 
+// False, with a message, when no run of this lab can have one of the figures.
+bool may_have_metrics(const lab::Lab& lab, const std::vector<std::string>& metrics) {
+  std::vector<std::string> subjects;
+  for (const lab::LinkConfig& link : lab.links) {
+    for (const lab::PortRef& port : {link.a, link.b}) subjects.push_back(lab::port_name(lab, port));
+  }
+  for (const lab::WorkloadConfig& workload : lab.workloads) subjects.push_back(workload.name);
+  const auto problem = study::check_metric_subjects(metrics, subjects);
+  if (problem) wrong_input(problem->message, problem->remedy);
+  return !problem;
+}
+
+// Counters of hosts and ports: results.json leaves out what is 0.
+bool is_counter(const std::string& metric) {
+  const std::size_t dot = metric.rfind('.');
+  return (metric.starts_with("hosts.") || metric.find(':') < dot) && dot != metric.npos &&
+         lab::is_known_counter(std::string_view(metric).substr(dot + 1));
+}
+
+// Those that must be in every run: not of single ports, which cells may have or not, nor such as a workload measures
+// when it does not fail.
+std::vector<std::string> certain_metrics(const SweepArguments& arguments, const study::SweepPlan& plan) {
+  std::vector<std::string> certain;
+  for (const std::string& metric : arguments.metrics) {
+    std::vector<std::string> set = plan.set_of(plan.cells.front());
+    set.push_back("expect." + metric + ".min=0");
+    const bool is_measured = lab::read_lab(plan.lab_text, arguments.lab, set, plan.seed, arguments.trust).has_value();
+    if (!is_measured && !is_counter(metric) && metric.find(':') == metric.npos) certain.push_back(metric);
+  }
+  return certain;
+}
+
+// When the first run is there: a name that it does not have is wrong, and the others need not run.
+class MetricWatch {
+ public:
+  MetricWatch(std::vector<std::string> metrics, const study::SweepPlan& plan)
+      : metrics_(std::move(metrics)), plan_(plan) {}
+  // True: it is wrong.
+  bool look() {
+    if (metrics_.empty() || looked_) return problem_.has_value();
+    const auto done = std::find_if(plan_.cells.begin(), plan_.cells.end(),
+                                   [](const study::SweepCell& cell) { return cell.state == study::CellState::kDone; });
+    if (done == plan_.cells.end()) return false;
+    looked_ = true;
+    const auto run = study::read_figures(plan_.directory_of(*done));
+    std::vector<std::string> known;
+    if (run) {
+      for (const study::Figure& figure : run->figures) {
+        if (figure.group != study::FigureGroup::kPort) known.push_back(figure.name);
+      }
+    }
+    problem_ = study::check_metrics(metrics_, known);
+    return problem_.has_value();
+  }
+  const std::optional<study::StudyProblem>& problem() const { return problem_; }
+
+ private:
+  std::vector<std::string> metrics_;
+  const study::SweepPlan& plan_;
+  bool looked_ = false;
+  std::optional<study::StudyProblem> problem_;
+};
+
 // Every cell's lab is read before the first runs: a value that does not fit is wrong input, not a failed run.
 std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
   study::SweepPlan plan;
@@ -65,8 +134,9 @@ std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
     return std::nullopt;
   }
   for (const study::SweepCell& cell : plan.cells) {
-    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front());
+    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front(), arguments.trust);
     if (!file || !is_simulated(file->lab)) return std::nullopt;
+    if (&cell == &plan.cells.front() && !may_have_metrics(file->lab, arguments.metrics)) return std::nullopt;
     plan.lab_name = file->lab.name;
     plan.lab_text = file->text;
   }
@@ -82,6 +152,8 @@ int run(const SweepArguments& arguments) {
   if (!lock) return kExitWrongInput;
   plan->lab_path = arguments.lab;
   catch_interrupts();
+  study::AskedFigures asked{arguments.metrics, {}};
+  std::copy_if(asked.names.begin(), asked.names.end(), std::back_inserter(asked.counters), is_counter);
   const std::size_t found = study::find_done(*plan);
   if (found > 0) fmt::print(stderr, "{} of {} runs are there already\n", found, plan->cells.size());
   const bool tells_json = arguments.progress == "json";
@@ -89,7 +161,7 @@ int run(const SweepArguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   bool written = true;
   const auto save = [&] {
-    auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, study::sweep_figures(*plan)));
+    auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, study::sweep_figures(*plan, asked)));
     if (!saved && written) failed(saved.error(), "make room, or choose another place with --out DIR");
     written = written && saved.has_value();
   };
@@ -97,7 +169,11 @@ int run(const SweepArguments& arguments) {
   study::SweepOptions options;
   options.program = own_program();
   options.at_once = arguments.jobs > 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
-  options.cancel = &interrupted();
+  options.untrusted = arguments.trust == lab::Trust::kNothing;
+  std::atomic<bool> stops{false};
+  options.cancel = &stops;
+  MetricWatch metrics(certain_metrics(arguments, *plan), *plan);
+  options.look = [&] { stops = interrupted().load() || metrics.look(); };
   options.changed = [&] {
     if (is_terminal) show_bar(done_of(*plan), plan->cells.size());
     if (tells_json)
@@ -110,7 +186,8 @@ int run(const SweepArguments& arguments) {
   study::run_cells(*plan, options);
   clear_progress_line();
   save();
-  const study::SweepFigures figures = study::sweep_figures(*plan);
+  if (metrics.problem()) return wrong_input(metrics.problem()->message, metrics.problem()->remedy);
+  const study::SweepFigures figures = study::sweep_figures(*plan, asked);
   auto text = study::sweep_text(*plan, figures, arguments.metrics);
   if (!text) return wrong_input(text.error().message, text.error().remedy);
   if (auto saved = write_file(plan->out + "/report.md", *text); !saved) written = false;
@@ -149,6 +226,7 @@ void add_sweep(CLI::App& app, int& status) {
   verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
       ->check(whole_number(1, 1024));
   add_progress_option(*verb, arguments->progress);
+  add_untrusted_option(*verb, arguments->trust);
   verb->add_flag("--json", arguments->json, "Print sweep.json instead of the table");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

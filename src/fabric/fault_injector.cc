@@ -13,10 +13,6 @@ namespace {
 using Wide = unsigned __int128;
 constexpr std::uint64_t kBitErrorScale = 1'000'000'000'000'000'000ULL;
 
-bool is_of_link(const FaultRule& rule) {
-  return rule.action == FaultAction::kCut || rule.action == FaultAction::kFlap;
-}
-
 bool is_down(const FaultRule& rule, Time_ps time_ps) {
   if (time_ps < rule.start_ps || time_ps >= rule.end_ps) return false;
   if (rule.action == FaultAction::kCut) return true;
@@ -37,6 +33,7 @@ FaultInjector::FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, s
 void FaultInjector::add(FaultRule rule) {
   rules_.push_back(std::move(rule));
   hits_.push_back(0);
+  hit_times_.emplace_back();
   random_.emplace_back(seed_, link_id_ * 1000 + streams_++, RandomPurpose::kFault);
   for (SeenQp& seen : seen_) seen.transmissions.push_back(0);
   selects_ = std::any_of(rules_.begin(), rules_.end(), selects);
@@ -46,6 +43,7 @@ void FaultInjector::remove(std::size_t rule) {
   const auto at = static_cast<std::ptrdiff_t>(rule);
   rules_.erase(rules_.begin() + at);
   hits_.erase(hits_.begin() + at);
+  hit_times_.erase(hit_times_.begin() + at);
   random_.erase(random_.begin() + at);
   for (SeenQp& seen : seen_) seen.transmissions.erase(seen.transmissions.begin() + at);
   selects_ = std::any_of(rules_.begin(), rules_.end(), selects);
@@ -91,6 +89,12 @@ bool FaultInjector::matches(std::size_t i, const Place& place, Time_ps time_ps) 
   return !rule.probability_ppb || random_[i].chance_ppb(*rule.probability_ppb);
 }
 
+void FaultInjector::count_hit(std::size_t i, Time_ps time_ps) {
+  ++hits_[i];
+  hit_times_[i].first_ps = std::min(hit_times_[i].first_ps, time_ps);
+  hit_times_[i].last_ps = std::max(hit_times_[i].last_ps, time_ps);
+}
+
 FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::PacketFormats& formats,
                                   std::uint32_t line_B, Time_ps time_ps) {
   FaultVerdict verdict;
@@ -100,16 +104,16 @@ FaultVerdict FaultInjector::judge(const engine::Packet& packet, const engine::Pa
   Place place = rules_.empty() ? Place{} : place_of(packet, formats);
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
-    if (is_of_link(rule)) {
+    if (is_of_link(rule.action)) {
       if (!is_down(rule, time_ps)) continue;
-      ++hits_[i];
+      count_hit(i, time_ps);
       verdict.lost = true;
       verdict.loss = Fate::kLinkDown;
       note(rule, "lost, link down");
       return verdict;
     }
     if (is_of_port(rule.action) || !matches(i, place, time_ps)) continue;
-    ++hits_[i];
+    count_hit(i, time_ps);
     switch (rule.action) {
       case FaultAction::kDrop:
         verdict.lost = true;
@@ -154,8 +158,8 @@ FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {
   FaultVerdict verdict;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     const FaultRule& rule = rules_[i];
-    if (!is_of_link(rule) || !is_down(rule, time_ps)) continue;
-    ++hits_[i];
+    if (!is_of_link(rule.action) || !is_down(rule, time_ps)) continue;
+    count_hit(i, time_ps);
     verdict.lost = true;
     verdict.loss = Fate::kLinkDown;
     verdict.comment = fmt::format("weft: lost, link down by fault {}", rule.name);
@@ -167,7 +171,7 @@ FaultVerdict FaultInjector::judge_pause(std::uint32_t line_B, Time_ps time_ps) {
 
 bool FaultInjector::holds_link_down(Time_ps time_ps) const {
   return std::any_of(rules_.begin(), rules_.end(),
-                     [time_ps](const FaultRule& rule) { return is_of_link(rule) && is_down(rule, time_ps); });
+                     [time_ps](const FaultRule& rule) { return is_of_link(rule.action) && is_down(rule, time_ps); });
 }
 
 }  // namespace weft::fabric

@@ -15,6 +15,11 @@
 
 namespace weft::fabric {
 
+// When a rule hit its first and its last frame.
+struct HitTimes {
+  Time_ps first_ps = kNever_ps, last_ps = 0;
+};
+
 class FaultInjector {
  public:
   FaultInjector(std::vector<FaultRule> rules, std::uint64_t seed, std::uint64_t link_id, double bit_error_rate);
@@ -29,6 +34,7 @@ class FaultInjector {
 
   // How often each rule hit, in the order of the rules.
   const std::vector<std::uint64_t>& hits() const { return hits_; }
+  const std::vector<HitTimes>& hit_times() const { return hit_times_; }
   const std::vector<FaultRule>& rules() const { return rules_; }
   // A cut or a flap has the link down.
   bool holds_link_down(Time_ps time_ps) const;
@@ -55,6 +61,7 @@ class FaultInjector {
   bool names(const FaultRule& rule, const Place& place) const;
   void add_bit_error(FaultVerdict& verdict, std::uint32_t line_B);
   bool matches(std::size_t rule, const Place& place, Time_ps time_ps);
+  void count_hit(std::size_t rule, Time_ps time_ps);
 
   std::uint64_t seed_, link_id_;
   std::uint64_t streams_ = 0;  // of random numbers that rules were given so far
@@ -62,6 +69,7 @@ class FaultInjector {
   bool selects_ = false;              // at least one of them
   std::vector<RandomStream> random_;  // one stream per rule
   std::vector<std::uint64_t> hits_;
+  std::vector<HitTimes> hit_times_;
   std::vector<SeenQp> seen_;
   RandomStream bit_errors_;
   std::uint64_t bit_error_per_byte_ = 0;  // parts per 1e18

@@ -27,6 +27,16 @@ enum class FaultAction : std::uint8_t {
 constexpr bool is_of_port(FaultAction action) {
   return action == FaultAction::kPauseStorm || action == FaultAction::kSlowReceiver;
 }
+// The link is down.
+constexpr bool is_of_link(FaultAction action) {
+  return action == FaultAction::kCut || action == FaultAction::kFlap;
+}
+// As lab files write it.
+constexpr const char* name_of(FaultAction action) {
+  constexpr const char* kNames[] = {"drop", "corrupt", "ce-mark",     "delay",        "duplicate",
+                                    "cut",  "flap",    "pause-storm", "slow-receiver"};
+  return kNames[static_cast<std::size_t>(action)];
+}
 // Of RoCE, kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK,
 // CNP.
 enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };

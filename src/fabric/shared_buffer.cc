@@ -101,6 +101,12 @@ std::uint64_t SharedBuffer::max_headroom_B(std::uint32_t port, std::uint32_t g) 
   return sum * cell_B_;
 }
 
+std::uint64_t SharedBuffer::headroom_B(std::uint32_t port, std::uint32_t g) const {
+  std::uint64_t sum = 0;
+  for (std::uint32_t s = 0; s < slices_.size(); ++s) sum += group(s, port, g).headroom;
+  return sum * cell_B_;
+}
+
 bool SharedBuffer::is_empty() const {
   for (std::uint32_t i = 0; i < slices_.size() * ports_; ++i) {
     for (std::uint32_t g = 0; g < kClasses; ++g) {

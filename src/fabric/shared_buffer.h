@@ -120,6 +120,8 @@ class SharedBuffer {
   // Highest use by one group, all slices added.
   std::uint64_t max_shared_B(std::uint32_t port, std::uint32_t g) const;
   std::uint64_t max_headroom_B(std::uint32_t port, std::uint32_t g) const;
+  // What its headroom holds now.
+  std::uint64_t headroom_B(std::uint32_t port, std::uint32_t g) const;
   bool is_empty() const;
 
  private:

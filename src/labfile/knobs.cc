@@ -13,6 +13,42 @@ namespace weft::lab {
 
 namespace {
 
+// Of a lab with a template: shown where the file has this key of `fabric`; empty: always.
+struct FabricKnob {
+  const char* needs;
+  const char* path;
+  const char* title;
+  KnobKind kind;
+  const char* help;
+};
+constexpr FabricKnob kFabricKnobs[] = {
+    {"hosts", "fabric.hosts", "Hosts", KnobKind::kNumber, "With an incast: senders and one receiver."},
+    {"spines", "fabric.spines", "Spines", KnobKind::kNumber, "Fewer of them: oversubscription."},
+    {"switch", "fabric.switch", "Switch", KnobKind::kSwitch, "A switch of the catalog."},
+    {"host", "fabric.host.nic", "NIC", KnobKind::kNic, "A NIC of the catalog."},
+    {"host", "fabric.host.mtu", "MTU of hosts", KnobKind::kSize,
+     "The path MTU is the largest of 256 to 4096 that fits: 4200 B for 4096."},
+    {"", "fabric.cable.length", "Cable length", KnobKind::kLength, "To hosts. Headroom grows with it."},
+};
+
+// Parameters of DCQCN by their names in the firmware.
+struct DcqcnKnob {
+  const char* name;
+  std::uint32_t nic::DcqcnParameters::*value;
+  const char* help;
+};
+constexpr DcqcnKnob kDcqcnKnobs[] = {
+    {"RPG_AI_RATE", &nic::DcqcnParameters::rpg_ai_rate_Mbps, "Additive increase, Mb/s."},
+    {"RPG_HAI_RATE", &nic::DcqcnParameters::rpg_hai_rate_Mbps, "Hyper increase, Mb/s."},
+    {"RPG_TIME_RESET", &nic::DcqcnParameters::rpg_time_reset_us, "Time between increases, us."},
+    {"RPG_MIN_DEC_FAC", &nic::DcqcnParameters::rpg_min_dec_fac_percent, "A cut leaves at least so many percent."},
+    {"DCE_TCP_G", &nic::DcqcnParameters::dce_tcp_g, "(1 - g) times 1024: how fast alpha follows."},
+    {"RATE_REDUCE_MONITOR_PERIOD", &nic::DcqcnParameters::rate_reduce_monitor_period_us,
+     "At most one cut in so many us."},
+};
+
+constexpr const char* kWorkloadKeys[] = {"size", "load", "count", "messages", "args", "nccl", "iperf3", "start"};
+
 // Gathers knobs that fit the lab, with what its file says.
 class KnobList {
  public:
@@ -23,7 +59,8 @@ class KnobList {
     add_qos();
     add_congestion();
     add_workloads();
-    add({"seed", "Run", "Seed", KnobKind::kNumber, "", fmt::format("{}", lab_.seed), {}, "Of every random choice."});
+    group_ = "Run";
+    add("seed", "Seed", KnobKind::kNumber, fmt::format("{}", lab_.seed), "Of every random choice.");
     return std::move(knobs_);
   }
 
@@ -51,48 +88,24 @@ class KnobList {
     return node != nullptr && node->is_scalar() ? node->text : "";
   }
 
-  void add(Knob knob) {
-    knob.value = written(knob.path);
-    if (knob.in_force.empty()) knob.in_force = knob.value;
-    knobs_.push_back(std::move(knob));
+  // In the present group; what is in force is what the file says where it is left empty.
+  void add(std::string path, std::string title, KnobKind kind, std::string in_force, std::string help,
+           std::vector<std::string> choices = {}) {
+    std::string value = written(path);
+    if (in_force.empty()) in_force = value;
+    knobs_.push_back({std::move(path), group_, std::move(title), kind, std::move(value), std::move(in_force),
+                      std::move(choices), std::move(help)});
   }
 
   void add_fabric() {
     const YamlNode* fabric = root_.find("fabric");
     if (fabric == nullptr || !fabric->is_map()) return;
-    const auto has = [&](std::string_view key) { return fabric->find(key) != nullptr; };
-    if (has("hosts"))
-      add({"fabric.hosts",
-           "Fabric",
-           "Hosts",
-           KnobKind::kNumber,
-           "",
-           "",
-           {},
-           "With an incast: senders and one receiver."});
-    if (has("spines"))
-      add({"fabric.spines", "Fabric", "Spines", KnobKind::kNumber, "", "", {}, "Fewer of them: oversubscription."});
-    if (has("switch"))
-      add({"fabric.switch", "Fabric", "Switch", KnobKind::kSwitch, "", "", {}, "A switch of the catalog."});
-    if (has("host")) {
-      add({"fabric.host.nic", "Fabric", "NIC", KnobKind::kNic, "", "", {}, "A NIC of the catalog."});
-      add({"fabric.host.mtu",
-           "Fabric",
-           "MTU of hosts",
-           KnobKind::kSize,
-           "",
-           mtu_text(),
-           {},
-           "The path MTU is the largest of 256 to 4096 that fits: 4200 B for 4096."});
+    group_ = "Fabric";
+    for (const FabricKnob& knob : kFabricKnobs) {
+      if (*knob.needs != 0 && fabric->find(knob.needs) == nullptr) continue;
+      const bool mtu = std::string_view(knob.path) == "fabric.host.mtu";
+      add(knob.path, knob.title, knob.kind, mtu ? mtu_text() : "", knob.help);
     }
-    add({"fabric.cable.length",
-         "Fabric",
-         "Cable length",
-         KnobKind::kLength,
-         "",
-         "",
-         {},
-         "To hosts. Headroom grows with it."});
   }
 
   std::string mtu_text() const {
@@ -103,14 +116,9 @@ class KnobList {
 
   void add_qos() {
     if (lab_.switches.empty()) return;
-    add({"qos.profile",
-         "PFC",
-         "QoS profile",
-         KnobKind::kChoice,
-         "",
-         written("qos.profile").empty() ? "none" : "",
-         {"none", "roce-lossless", "roce-lossy", "sonic-default"},
-         "What the other keys of qos start from."});
+    group_ = "PFC";
+    add("qos.profile", "QoS profile", KnobKind::kChoice, written("qos.profile").empty() ? "none" : "",
+        "What the other keys of qos start from.", {"none", "roce-lossless", "roce-lossy", "sonic-default"});
     const auto hardware = std::find_if(lab_.switches.begin(), lab_.switches.end(),
                                        [](const SwitchConfig& node) { return !node.forwarder.has_value(); });
     if (hardware == lab_.switches.end()) return;
@@ -120,54 +128,20 @@ class KnobList {
     const fabric::EcnRamp& ecn = qos.queues[queue].ecn;
     const std::string at_queue = fmt::format("qos.queues.{}", queue), at_group = fmt::format("qos.groups.{}", group);
     const auto bytes = [](bool given, std::int64_t size_B) { return given ? size_text(size_B) : std::string("off"); };
-    add({"qos.pfc.mode",
-         "PFC",
-         "Flow control",
-         KnobKind::kChoice,
-         "",
-         std::string(mode_name(qos.flow_control)),
-         {"pfc", "pause", "none"},
-         "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost."});
-    add({at_group + ".alpha",
-         "PFC",
-         fmt::format("Alpha of group {}", group),
-         KnobKind::kNumber,
-         "",
-         fmt::format("{}", qos.groups[group].alpha_exponent),
-         {},
-         "n: the group may hold 2^n times what is free before XOFF."});
-    add({at_group + ".headroom",
-         "PFC",
-         fmt::format("Headroom of group {}", group),
-         KnobKind::kSize,
-         "",
-         "auto",
-         {},
-         "For what arrives after XOFF; auto: by rate and cable."});
-    add({at_queue + ".ecn.min",
-         "ECN",
-         fmt::format("Kmin of queue {}", queue),
-         KnobKind::kSize,
-         "",
-         bytes(ecn.enabled, ecn.min_B),
-         {},
-         "Nothing is marked below."});
-    add({at_queue + ".ecn.max",
-         "ECN",
-         fmt::format("Kmax of queue {}", queue),
-         KnobKind::kSize,
-         "",
-         bytes(ecn.enabled, ecn.max_B),
-         {},
-         "Everything is marked above."});
-    add({at_queue + ".ecn.probability",
-         "ECN",
-         fmt::format("Pmax of queue {}", queue),
-         KnobKind::kText,
-         "",
-         ecn.enabled ? fmt::format("{:g} %", ecn.probability_ppb / 1e7) : "off",
-         {},
-         "The share that is marked at Kmax."});
+    add("qos.pfc.mode", "Flow control", KnobKind::kChoice, std::string(mode_name(qos.flow_control)),
+        "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost.", {"pfc", "pause", "none"});
+    add(at_group + ".alpha", fmt::format("Alpha of group {}", group), KnobKind::kNumber,
+        fmt::format("{}", qos.groups[group].alpha_exponent),
+        "n: the group may hold 2^n times what is free before XOFF.");
+    add(at_group + ".headroom", fmt::format("Headroom of group {}", group), KnobKind::kSize, "auto",
+        "For what arrives after XOFF; auto: by rate and cable.");
+    group_ = "ECN";
+    add(at_queue + ".ecn.min", fmt::format("Kmin of queue {}", queue), KnobKind::kSize, bytes(ecn.enabled, ecn.min_B),
+        "Nothing is marked below.");
+    add(at_queue + ".ecn.max", fmt::format("Kmax of queue {}", queue), KnobKind::kSize, bytes(ecn.enabled, ecn.max_B),
+        "Everything is marked above.");
+    add(at_queue + ".ecn.probability", fmt::format("Pmax of queue {}", queue), KnobKind::kText,
+        ecn.enabled ? fmt::format("{:g} %", ecn.probability_ppb / 1e7) : "off", "The share that is marked at Kmax.");
   }
 
   static std::string_view mode_name(fabric::FlowControl mode) {
@@ -199,55 +173,30 @@ class KnobList {
 
   void add_congestion() {
     const nic::CongestionParameters& congestion = lab_.qos.congestion;
-    add({"qos.congestion.algorithm",
-         "Congestion control",
-         "Algorithm",
-         KnobKind::kChoice,
-         "",
-         std::string(algorithm_name(congestion.kind)),
-         {"dcqcn", "hpcc", "timely", "swift", "off"},
-         "Of all NICs."});
+    group_ = "Congestion control";
+    add("qos.congestion.algorithm", "Algorithm", KnobKind::kChoice, std::string(algorithm_name(congestion.kind)),
+        "Of all NICs.", {"dcqcn", "hpcc", "timely", "swift", "off"});
     if (congestion.kind != nic::CongestionKind::kDcqcn) return;
-    const nic::DcqcnParameters& dcqcn = congestion.dcqcn;
-    const auto parameter = [&](const char* name, std::uint32_t value, const char* help) {
-      add({fmt::format("qos.congestion.{}", name),
-           "Congestion control",
-           name,
-           KnobKind::kNumber,
-           "",
-           fmt::format("{}", value),
-           {},
-           help});
-    };
-    parameter("RPG_AI_RATE", dcqcn.rpg_ai_rate_Mbps, "Additive increase, Mb/s.");
-    parameter("RPG_HAI_RATE", dcqcn.rpg_hai_rate_Mbps, "Hyper increase, Mb/s.");
-    parameter("RPG_TIME_RESET", dcqcn.rpg_time_reset_us, "Time between increases, us.");
-    parameter("RPG_MIN_DEC_FAC", dcqcn.rpg_min_dec_fac_percent, "A cut leaves at least so many percent.");
-    parameter("DCE_TCP_G", dcqcn.dce_tcp_g, "(1 - g) times 1024: how fast alpha follows.");
-    parameter("RATE_REDUCE_MONITOR_PERIOD", dcqcn.rate_reduce_monitor_period_us, "At most one cut in so many us.");
+    for (const DcqcnKnob& knob : kDcqcnKnobs)
+      add(fmt::format("qos.congestion.{}", knob.name), knob.name, KnobKind::kNumber,
+          fmt::format("{}", congestion.dcqcn.*knob.value), knob.help);
   }
 
   void add_workloads() {
+    group_ = "Workloads";
     for (const WorkloadConfig& workload : lab_.workloads) {
-      const std::string at = fmt::format("workloads[{}]", workload.name);
-      for (const char* key : {"size", "load", "count", "messages", "args", "nccl", "iperf3", "start"}) {
-        const std::string path = at + "." + key;
-        if (written(path).empty()) continue;
+      for (const char* key : kWorkloadKeys) {
+        const std::string path = fmt::format("workloads[{}].{}", workload.name, key);
         const bool is_size = std::string_view(key) == "size";
-        add({path,
-             "Workloads",
-             fmt::format("{} of {}", key, workload.name),
-             is_size ? KnobKind::kSize : KnobKind::kText,
-             "",
-             "",
-             {},
-             ""});
+        if (!written(path).empty())
+          add(path, fmt::format("{} of {}", key, workload.name), is_size ? KnobKind::kSize : KnobKind::kText, "", "");
       }
     }
   }
 
   const Lab& lab_;
   const YamlNode& root_;
+  std::string group_;
   std::vector<Knob> knobs_;
 };
 

@@ -4,12 +4,34 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "live/server.h"
 #include "results/results_json.h"
 #include "world/read_out.h"
 
 namespace weft::live {
+
+namespace {
+
+// Those that are not empty. Reads, and moves nothing.
+std::vector<lab::QueueNow> queues_now(lab::World& world) {
+  std::vector<lab::QueueNow> queues;
+  for (std::uint32_t s = 0; s < world.switch_count(); ++s) {
+    const fabric::Switch& device = world.fabric_switch(s);
+    const lab::SwitchConfig& config = world.lab().switches[s];
+    for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+      for (std::uint32_t q = 0; q < fabric::kClasses; ++q) {
+        if (const std::uint64_t queue_B = device.queue_B(p, q); queue_B > 0)
+          queues.push_back({config.name + ":" + config.ports[world.cabled_ports(s)[p]].name, q, queue_B});
+      }
+    }
+  }
+  return queues;
+}
+
+}  // namespace
 
 // Of a world that somebody else drives, what its ports and switches have counted.
 void Server::send_results(Connection& connection) {
@@ -21,7 +43,7 @@ void Server::send_results(Connection& connection) {
     result.end_ps = world_.engine().now_ps();
     lab::read_out(world_, {}, result);
   }
-  const std::string text = lab::results_json(world_.lab(), result);
+  const std::string text = lab::results_json(world_.lab(), result, queues_now(world_));
   SharedMemory file = SharedMemory::make("weft-results", text.size());
   if (file.data() == nullptr) {
     connection.send(Reply::failed(ENOMEM), 0);

@@ -52,6 +52,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
   SendWqe& wqe = req.at(req.tail++);
   wqe.request = request;
+  wqe.posted_ps = doorbell_ps;
   // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
   // memory, a burst of it before the first packet leaves.
   wqe.request.function = request.function == kQpFunction ? qp.function : request.function;

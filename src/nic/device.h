@@ -120,8 +120,8 @@ class alignas(64) Device {
   std::uint64_t events() const { return events_; }
 
   const NicModel& model() const { return config_.model; }
-  // The card has got more functions.
-  void find_functions() { functions_ = card_.functions.data(); }
+  void find_functions() { functions_ = card_.functions.data(); }  // the card has got more of them
+  const PcieFunction& function(std::uint8_t number) const { return functions_[number]; }
   const std::string& name() const { return config_.name; }
   std::uint32_t port_id() const { return config_.port_id; }
   fabric::LinkDirection& out() { return out_; }

@@ -99,8 +99,7 @@ void PciePath::fetch(std::uint32_t payload_B, Time_ps now_ps) {
     }
     // The request itself takes room that writes want.
     for (PcieChannel* channel : settings_.writes) {
-      if (channel->until_ps > issue_ps && channel->carries_tlps)
-        channel->until_ps += (kTlpOverhead_B * channel->ps_per_byte_q16) >> 16;
+      if (channel->until_ps > issue_ps && channel->carries_tlps) channel->until_ps += request_ps(*channel);
     }
     // Links are taken when the request is made, so that none is left idle for data to come.
     Time_ps end_ps = issue_ps + latency_ps;

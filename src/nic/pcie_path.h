@@ -40,6 +40,11 @@ struct PcieChannel {
   }
 };
 
+// What a request to read takes of a link in the other direction.
+inline Time_ps request_ps(const PcieChannel& channel) {
+  return (kTlpOverhead_B * channel.ps_per_byte_q16) >> 16;
+}
+
 // A link between two NUMA nodes on the way, in the direction of the request.
 struct PcieCrossing {
   const PcieChannel* channel = nullptr;
@@ -117,6 +122,14 @@ class PciePath {
   Time_ps copy_ps(std::uint64_t size_B) const;
 
   const PciePathSettings& settings() const { return settings_; }
+  // What a channel of this path is called where it is the limit.
+  PcieLimit limit_of(const PcieChannel& channel) const {
+    if (settings_.copy != nullptr && channel.limit == PcieLimit::kGpu) return PcieLimit::kStaging;
+    const bool by_root = channel.limit == PcieLimit::kUplink || channel.limit == PcieLimit::kPeer;
+    return settings_.redirected && by_root ? PcieLimit::kAcs : channel.limit;
+  }
+  Time_ps read_latency_ps() const { return read_latency_ps_; }  // of a request, crossings included
+  Time_ps write_latency_ps() const { return write_latency_ps_; }
   // What the last read is waiting for, and what writes have waited for so far.
   PcieLimit read_limit() const { return read_limit_; }
   Time_ps held_until_ps() const { return held_until_ps_; }  // so long somebody had to wait for payload
@@ -140,11 +153,6 @@ class PciePath {
     const Time_ps miss_ps = misses(~0u) ? settings_.iotlb_miss_ps : 0;
     if (delays_ != nullptr) delays_->iommu_ps += miss_ps;
     return miss_ps;
-  }
-  PcieLimit limit_of(const PcieChannel& channel) const {
-    if (settings_.copy != nullptr && channel.limit == PcieLimit::kGpu) return PcieLimit::kStaging;
-    const bool by_root = channel.limit == PcieLimit::kUplink || channel.limit == PcieLimit::kPeer;
-    return settings_.redirected && by_root ? PcieLimit::kAcs : channel.limit;
   }
   void fetch(std::uint32_t payload_B, Time_ps now_ps);
 

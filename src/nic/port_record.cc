@@ -46,11 +46,15 @@ SenderRecord* PortRecord::find_or_add(const QueuePair& qp, std::uint32_t context
 }
 
 // Held by what it waited for until it was ready, then by the port.
+void PortRecord::add_times(const SenderRecord& sender, Time_ps now_ps, Times& times) {
+  const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
+  times[sender.state] += ready_ps - sender.until_ps;
+  times[kPortBusy] += now_ps - ready_ps;
+}
+
 void PortRecord::advance(SenderRecord& sender, Time_ps now_ps) {
   if (now_ps <= sender.until_ps) return;
-  const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
-  sender.times[sender.state] += ready_ps - sender.until_ps;
-  sender.times[kPortBusy] += now_ps - ready_ps;
+  add_times(sender, now_ps, sender.times);
   sender.until_ps = now_ps;
 }
 
@@ -148,6 +152,15 @@ void PortRecord::recovers(std::uint32_t context, Time_ps now_ps) {
   sender->state = state_of(Wait::kRecovery);
 }
 
+void PortRecord::completed(std::uint32_t context, Time_ps latency_ps) {
+  if (SenderRecord* sender = find(context)) {
+    sender->latency.add(latency_ps);
+    return;
+  }
+  const bool is_owned = context / 2 < owner_of_.size();
+  other_latency_[is_owned ? owner_of_[context / 2] : kNobody].add(latency_ps);
+}
+
 void PortRecord::drained(std::uint32_t context, Time_ps now_ps) {
   SenderRecord* sender = find(context);
   if (sender == nullptr) return;
@@ -168,9 +181,10 @@ void PortRecord::destroyed(std::uint32_t context, Time_ps now_ps) {
 
 std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, Time_ps now_ps) const {
   if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return {};
-  SenderRecord sender = senders_[of_context_[context] - 1];
-  if (sender.is_open) advance(sender, now_ps);
-  return sender.times;
+  const SenderRecord& sender = senders_[of_context_[context] - 1];
+  Times times = sender.times;
+  if (sender.is_open && now_ps > sender.until_ps) add_times(sender, now_ps, times);
+  return times;
 }
 
 void PortRecord::settle(Time_ps end_ps) {
@@ -180,9 +194,9 @@ void PortRecord::settle(Time_ps end_ps) {
 }
 
 // It may go into the one before it.
-void PortRecord::note(std::size_t& last, const PortEvent& event) {
-  if (last < events_.records.size()) {
-    PortEvent& before = events_.records[last];
+void PortRecord::note(Events& log, std::size_t& last, const PortEvent& event) {
+  if (last < log.records.size()) {
+    PortEvent& before = log.records[last];
     if (before.kind == event.kind && before.qpn == event.qpn && event.first_ps - before.last_ps < kQuiet_ps) {
       before.last_ps = event.last_ps;
       ++before.count;
@@ -190,14 +204,14 @@ void PortRecord::note(std::size_t& last, const PortEvent& event) {
       return;
     }
   }
-  last = events_.records.size();
-  events_.add(event);
+  last = log.records.size();
+  log.add(event);
 }
 
 void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
   const std::size_t index = qp.qpn - QueuePairNumbers::kFirst;
   if (last_cnp_.size() <= index) last_cnp_.resize(index + 1, SIZE_MAX);
-  note(last_cnp_[index],
+  note(events_, last_cnp_[index],
        {PortEventKind::kCnpSent, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, 0, 0});
 }
 
@@ -208,15 +222,23 @@ void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int
   SenderRecord* sender = find(context);
   if (sender == nullptr) sender = find(context + 1);
   if (sender == nullptr || to_bps >= before_bps) return;
-  note(sender->last_cut, {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst),
-                          0, before_bps, to_bps});
+  note(events_, sender->last_cut,
+       {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, before_bps,
+        to_bps});
 }
 
 void PortRecord::lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps) {
   SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
   if (sender == nullptr) return;
-  note(sender->last_recovery,
+  note(events_, sender->last_recovery,
        {kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
+}
+
+void PortRecord::sends_again(const QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
+  SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
+  if (sender == nullptr) return;
+  note(sent_again_, sender->last_again,
+       {PortEventKind::kSentAgain, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), psn, 0, 0});
 }
 
 }  // namespace weft::nic

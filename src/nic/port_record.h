@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
+#include "base/log_histogram.h"
 #include "base/time.h"
 #include "engine/packet.h"
 #include "fabric/port_log.h"
@@ -42,6 +44,9 @@ struct SenderRecord {
   std::uint64_t questions = 0;    // of these, READ and atomic requests
   std::uint64_t again = 0;        // of these, sent before
   std::array<Time_ps, kSenderStates> times{};
+  // ps, of each message that succeeded: from its doorbell to the moment at which the CPU can see its completion; of one
+  // without a completion of its own, to that at which the NIC has the acknowledgement.
+  LogHistogram latency;
 
  private:
   friend class PortRecord;
@@ -49,10 +54,10 @@ struct SenderRecord {
   std::size_t state = kStarting;
   bool is_open = false;            // something is outstanding
   std::uint64_t again_before = 0;  // of the queue pair, as its turn began
-  std::size_t last_cut = SIZE_MAX, last_recovery = SIZE_MAX;
+  std::size_t last_cut = SIZE_MAX, last_recovery = SIZE_MAX, last_again = SIZE_MAX;
 };
 
-enum class PortEventKind : std::uint8_t { kCnpSent, kRateCut, kNak, kReceiverNotReady, kTimeout };
+enum class PortEventKind : std::uint8_t { kCnpSent, kRateCut, kNak, kReceiverNotReady, kTimeout, kSentAgain };
 // Events of one kind and queue pair that follow each other closely are one record.
 struct PortEvent {
   PortEventKind kind = PortEventKind::kCnpSent;
@@ -60,7 +65,7 @@ struct PortEvent {
   std::uint64_t count = 1;
   std::uint32_t qpn = 0;
   std::uint32_t peer_port = 0;
-  std::uint32_t psn = 0;                    // of recovery: the first that is sent again
+  std::uint32_t psn = 0;                    // of recovery and of packets sent again: the first of them
   std::int64_t before_bps = 0, to_bps = 0;  // of a rate cut: before the first, and the lowest after it
 };
 
@@ -71,7 +76,12 @@ class PortRecord {
 
   const std::vector<SenderRecord>& senders() const { return senders_; }
   std::uint64_t senders_left_out() const { return senders_left_out_; }
-  const fabric::BoundedLog<PortEvent, kMostEvents>& events() const { return events_; }
+  // Latencies of senders that were left out, by their owner.
+  const std::map<std::uint32_t, LogHistogram>& other_latency() const { return other_latency_; }
+  using Events = fabric::BoundedLog<PortEvent, kMostEvents>;
+  const Events& events() const { return events_; }
+  // Packets sent again. They have a log of their own, so that they leave the causes their room.
+  const Events& sent_again() const { return sent_again_; }
 
   void created(std::uint32_t qpn) { unclaimed_.push_back(qpn); }
   // The queue pairs that were created since the last call belong to `owner`.
@@ -88,6 +98,8 @@ class PortRecord {
   void turn_begins(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
   void turn_ends(const QueuePair& qp, std::uint32_t context, bool sent, bool question, Time_ps now_ps, Time_ps free_ps);
   void recovers(std::uint32_t context, Time_ps now_ps);
+  // A message, not a packet.
+  void completed(std::uint32_t context, Time_ps latency_ps);
   // Everything that was posted is done, or failed.
   void drained(std::uint32_t context, Time_ps now_ps);
   void destroyed(std::uint32_t context, Time_ps now_ps);
@@ -100,12 +112,17 @@ class PortRecord {
   // The pace was `before_q16`. Of queue pairs that send no data nothing is kept.
   void rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps);
   void lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps);
+  // A request with this PSN leaves the port, and not for the first time.
+  void sends_again(const QueuePair& qp, std::uint32_t psn, Time_ps now_ps);
 
  private:
   SenderRecord* find(std::uint32_t context);
   SenderRecord* find_or_add(const QueuePair& qp, std::uint32_t context, Time_ps now_ps);
+  using Times = std::array<Time_ps, kSenderStates>;
+  // Adds what it did since it was accounted for.
+  static void add_times(const SenderRecord& sender, Time_ps now_ps, Times& times);
   static void advance(SenderRecord& sender, Time_ps now_ps);
-  void note(std::size_t& last, const PortEvent& event);
+  static void note(Events& log, std::size_t& last, const PortEvent& event);
 
   std::vector<SenderRecord> senders_;
   static constexpr std::uint32_t kLeftOut = UINT32_MAX;
@@ -113,8 +130,9 @@ class PortRecord {
   std::vector<std::uint32_t> unclaimed_;   // queue pairs
   std::vector<std::uint32_t> owner_of_;    // by queue pair
   std::vector<std::size_t> last_cnp_;      // by queue pair: index in events_
-  fabric::BoundedLog<PortEvent, kMostEvents> events_;
+  Events events_, sent_again_;
   std::uint64_t senders_left_out_ = 0;
+  std::map<std::uint32_t, LogHistogram> other_latency_;
 };
 
 }  // namespace weft::nic

@@ -51,7 +51,9 @@ struct alignas(64) SendWqe {
   std::uint32_t first_psn = 0;
   std::uint32_t packets = 0;  // PSNs that it uses: data packets, or READ response packets
   SendRequest request;
+  Time_ps posted_ps = 0;  // its doorbell
 };
+static_assert(sizeof(SendWqe) == 128);
 
 // What the responder still has to send for one QP, in PSN order.
 struct Reply {

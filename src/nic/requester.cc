@@ -175,12 +175,16 @@ void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps
   Requester& req = qp.req;
   const SendWqe& wqe = req.at(req.head);
   if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
+  Time_ps done_ps = std::max(now_ps, data_left_ps);
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
-    Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, data_left_ps));
-    push_send_completion(qp, wqe, status, cpu_visible_ps(left_ps, qp.function));
+    Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, done_ps);
+    done_ps = cpu_visible_ps(left_ps, qp.function);
+    push_send_completion(qp, wqe, status, done_ps);
     if (config_.host.trace != nullptr) [[unlikely]]
       config_.host.trace->completed(*this, qp, wqe, now_ps, data_left_ps, functions_[qp.function]);
   }
+  if (records_ && status == WcStatus::kSuccess && !is_local(wqe.request.opcode))
+    recorder_->completed(request_context(qp), done_ps - wqe.posted_ps);
   if (req.tx == req.head) req.next_wqe();
   ++req.head;
 }

@@ -316,6 +316,7 @@ bool Device::send_data(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     packet.flags |= Packet::kRetransmission;
     ++counters.retransmitted_packets;
     ++qp.retransmitted_packets;
+    if (records_) recorder_->sends_again(qp, psn, now_ps);
   } else {
     req.high_psn = next_psn;
     if (qp.flags & QueuePair::kTimesPackets) [[unlikely]]
@@ -366,6 +367,7 @@ void Device::send_response_request(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) 
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;
     ++counters.retransmitted_packets;
+    if (records_) recorder_->sends_again(qp, psn, now_ps);
   }
   if (psn_before(req.high_psn, next_psn)) req.high_psn = next_psn;
   put(packet, now_ps);

@@ -156,21 +156,27 @@ void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop) {
   drops.back().pairs = {{drop.source, drop.destination, drop.count}};
 }
 
-Evidence evidence_of(const Lab& lab, const RunResult& result) {
+Evidence sender_evidence(const Lab& lab, const RunResult& result) {
   Evidence evidence;
   evidence.lab = lab.name;
   evidence.end_ps = result.end_ps;
+  evidence.recorded = result.recorded;
+  evidence.senders = result.senders;
+  evidence.other_latency = result.other_latency;
+  add_workloads(lab, result, evidence);
+  return evidence;
+}
+
+Evidence evidence_of(const Lab& lab, const RunResult& result) {
+  Evidence evidence = sender_evidence(lab, result);
   evidence.interrupted = result.interrupted;
   evidence.cut_off = result.cut_off;
-  evidence.recorded = result.recorded;
   evidence.sample_interval_ps = result.series.interval_ps;
   evidence.samples = result.series.samples;
-  evidence.senders = result.senders;
   evidence.events = result.noted;
   evidence.receivers = result.receivers;
   evidence.circular_waits = result.circular_waits;
   evidence.left_out = result.records_left_out;
-  add_workloads(lab, result, evidence);
   add_links(result, evidence);
   add_pauses(result, evidence);
   add_forwarders(result, evidence);

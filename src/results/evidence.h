@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_histogram.h"
 #include "base/time.h"
 
 namespace weft::lab {
@@ -54,13 +55,20 @@ struct SenderEvidence {
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
   std::vector<EarlierPath> earlier;  // in order of time, where routes changed; `path` is the last
   std::string workload;              // whose queue pair it is; empty: not known
+  LogHistogram latency;              // ps, of its messages (nic/port_record.h); only of a run that has just ended
+};
+// Messages of senders that were left out: the workload is known, the flow is not.
+struct LatencyEvidence {
+  std::string workload;
+  LogHistogram latency;
 };
 
 // Events of a kind at one place that follow each other within 100 us are one.
 struct EventEvidence {
   Time_ps first_ps = 0, last_ps = 0;
   std::uint64_t count = 1;
-  std::string kind;  // ce_mark, cnp, rate_cut, nak, rnr, timeout, pfc_storm, pfc_storm_over, link_down, link_up
+  std::string kind;  // ce_mark, cnp, rate_cut, nak, rnr, timeout, retransmission,
+                     // pfc_storm, pfc_storm_over, link_down, link_up
   std::string port;  // where
   std::string peer;  // of a queue pair: the port at its other end
   int queue = -1;
@@ -135,6 +143,15 @@ struct FaultEvidence {
   std::uint64_t hits = 0;
 };
 
+// A fault that took effect, and when. One of a link or a port lasts as long as its rule holds, one of frames from the
+// first that it hit to the last.
+struct FaultTime {
+  std::string name, action;  // "drop #1", "drop"
+  std::string port, peer;
+  Time_ps from_ps = 0, to_ps = 0;
+  std::uint64_t hits = 0;  // frames
+};
+
 // A CPU of a software forwarder, and a port's RX ring there.
 struct ForwarderCpuEvidence {
   std::string node;
@@ -188,6 +205,7 @@ struct Evidence {
   std::vector<WorkloadEvidence> workloads;
   std::vector<FlowEvidence> flows;
   std::vector<SenderEvidence> senders;
+  std::vector<LatencyEvidence> other_latency;
   std::vector<LinkEvidence> links;
   std::vector<PauseEvidence> pauses;
   std::vector<EventEvidence> events;

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 #include "results/explain_parts.h"
+#include "results/flow_senders.h"
 
 namespace weft::lab {
 namespace {
@@ -15,9 +14,6 @@ namespace {
 // Its own wire was the limit from there on, and what is left is not worth a name.
 constexpr double kHealthyWire = 0.9;
 constexpr double kWorthNamingOfLife = 0.05;
-
-using SenderGroup = std::vector<const SenderEvidence*>;
-using Requests = std::map<std::pair<std::string, std::uint32_t>, const SenderEvidence*>;  // by port and queue pair
 
 // What a sender did with its time. Whoever answers READs waits for questions: of that time, what the reader says about
 // it is the cause.
@@ -45,28 +41,6 @@ std::vector<HeldTime> held_of(const SenderEvidence& sender, const Requests& requ
   }
   held[waits_at].time_ps = left_ps;
   return held;
-}
-
-// Where the data of READs comes from, its requests say nothing more.
-bool is_told_by_the_other_end(const SenderEvidence& sender,
-                              const std::set<std::pair<std::string, std::uint32_t>>& readers) {
-  return sender.only_asks && readers.contains({sender.to, sender.peer_qpn});
-}
-
-// That whose queue pair it is; of programs and older files by its turn and ends, where only one can be meant.
-std::string workload_of(const Evidence& evidence, const SenderEvidence& sender) {
-  if (!sender.workload.empty()) return sender.workload;
-  std::string found;
-  for (const WorkloadEvidence& each : evidence.workloads) {
-    if (each.kind == "flows" || each.kind == "iperf3") continue;
-    if (each.to_ps > 0 && (sender.first_ps < each.from_ps || sender.first_ps > each.to_ps)) continue;
-    const bool fits = each.client.empty() || (each.client == sender.from && each.server == sender.to) ||
-                      (each.client == sender.to && each.server == sender.from);
-    if (!fits) continue;
-    if (!found.empty()) return "";
-    found = each.name;
-  }
-  return found;
 }
 
 // Time in which this port sent, for any queue pair that was there at the same time.
@@ -160,51 +134,25 @@ void name_bottleneck(FlowAnswer& flow) {
 
 std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
   const Evidence& evidence = context.evidence;
-  Requests requests;
-  std::set<std::pair<std::string, std::uint32_t>> readers;
-  for (const SenderEvidence& sender : evidence.senders) {
-    if (sender.replies) {
-      readers.emplace(sender.from, sender.qpn);
-    } else {
-      requests.insert_or_assign({sender.from, sender.qpn}, &sender);
-    }
-  }
+  const Requests requests = requests_of(evidence);
   std::vector<FlowAnswer> flows;
-  std::set<const SenderEvidence*> used;
-  for (const FlowEvidence& each : evidence.flows) {
+  for (const FlowSenders& each : flow_senders(evidence, requests)) {
     FlowAnswer flow;
-    flow.id = fmt::format("{}/{}", each.workload, each.number);
     flow.workload = each.workload;
-    flow.name = each.name;
     flow.from = each.from;
     flow.to = each.to;
-    flow.state = each.state;
-    flow.goodput_bps = each.goodput_bps;
-    flow.fct_ps = each.fct_ps;
-    flow.slowdown = each.slowdown;
-    const auto found = requests.find({each.from, each.qpn});
-    if (each.qpn != 0 && found != requests.end()) {
-      add_times(evidence, requests, flow, {found->second});
-      used.insert(found->second);
+    if (each.flow != nullptr) {
+      flow.id = fmt::format("{}/{}", each.workload, each.flow->number);
+      flow.name = each.flow->name;
+      flow.state = each.flow->state;
+      flow.goodput_bps = each.flow->goodput_bps;
+      flow.fct_ps = each.flow->fct_ps;
+      flow.slowdown = each.flow->slowdown;
+    } else {
+      flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
+                            flow.to.empty() ? "any" : flow.to);
     }
-    flows.push_back(std::move(flow));
-  }
-  using Key = std::tuple<std::string, std::string, std::string>;  // workload and ends
-  std::map<Key, SenderGroup> others;
-  std::vector<Key> order;
-  for (const SenderEvidence& sender : evidence.senders) {
-    if (used.contains(&sender) || is_told_by_the_other_end(sender, readers)) continue;
-    const Key key{workload_of(evidence, sender), sender.from, sender.to};
-    SenderGroup& group = others[key];
-    if (group.empty()) order.push_back(key);
-    group.push_back(&sender);
-  }
-  for (const Key& key : order) {
-    FlowAnswer flow;
-    std::tie(flow.workload, flow.from, flow.to) = key;
-    flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
-                          flow.to.empty() ? "any" : flow.to);
-    add_times(evidence, requests, flow, others[key]);
+    if (!each.senders.empty()) add_times(evidence, requests, flow, each.senders);
     flows.push_back(std::move(flow));
   }
   for (FlowAnswer& flow : flows) {

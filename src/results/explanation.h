@@ -14,6 +14,8 @@
 namespace weft::lab {
 
 Evidence evidence_of(const Lab& lab, const RunResult& result);
+// Of that, only workloads, flows and senders.
+Evidence sender_evidence(const Lab& lab, const RunResult& result);
 // Adds to those of one node, queue and reason.
 void merge_drop(std::vector<DropEvidence>& drops, const DropEvidence& drop);
 

@@ -42,9 +42,15 @@ std::string drawing(const Lab& lab) {
   return out + "```\n";
 }
 
-std::string workload_section(const Lab& lab, const WorkloadOutcome& outcome) {
-  return outcome.visit(
+std::string workload_section(const Lab& lab, const RunResult& result, std::size_t number) {
+  const WorkloadOutcome& outcome = result.workloads[number];
+  std::string out = outcome.visit(
       [&](const auto& options, const auto& left) { return report_section(options, left, lab, *outcome.config); });
+  // perftest has latencies of its own, which begin and end elsewhere.
+  const bool has_own = outcome.visit([](const auto& options, const auto&) { return options.kKey == "perftest"; });
+  if (has_own || number >= result.latency.workloads.size()) return out;
+  const LogHistogram& latency_ps = result.latency.workloads[number].latency_ps;
+  return latency_ps.count() == 0 ? out : out + latency_line(latency_ps);
 }
 
 std::string ledger_line(const std::string& where, const fabric::Ledger& ledger, std::uint64_t in_flight) {
@@ -181,7 +187,7 @@ std::string report_body(const Lab& lab, const RunResult& result) {
   if (!lab.description.empty()) out += lab.description + "\n\n";
   out += lossless_notice(lab, result);
   out += drawing(lab);
-  for (const WorkloadOutcome& outcome : result.workloads) out += workload_section(lab, outcome);
+  for (std::size_t i = 0; i < result.workloads.size(); ++i) out += workload_section(lab, result, i);
   if (result.interrupted) out += "\nInterrupted: what follows is what had happened by then.\n";
   if (result.cut_off && !lab.switches.empty())
     out += fmt::format("\nThe lab's duration, {}, was over before everything had come to rest.\n",

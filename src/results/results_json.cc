@@ -70,6 +70,26 @@ Json vm_object(const Lab& lab, const HostConfig& vm) {
   return x;
 }
 
+// By the names that figures of a workload have: incast.latency_p99_ps.
+Json latency_object(const WorkloadLatency& each) {
+  const LogHistogram& of = each.latency_ps;
+  Json x;
+  x["workload"] = each.workload;
+  x["messages"] = of.count();
+  if (of.count() == 0) {
+    x["none"] = each.none;
+    return x;
+  }
+  x["latency_min_ps"] = of.least();
+  x["latency_mean_ps"] = of.mean();
+  x["latency_p50_ps"] = of.percentile(5'000);
+  x["latency_p90_ps"] = of.percentile(9'000);
+  x["latency_p99_ps"] = of.percentile(9'900);
+  x["latency_p999_ps"] = of.percentile(9'990);
+  x["latency_max_ps"] = of.most();
+  return x;
+}
+
 void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::AddressBook& book) {
   Json j;
   j["name"] = each.config->name;
@@ -105,7 +125,7 @@ void write_list(JsonStream& out, std::string_view key, const List& list, const W
 
 }  // namespace
 
-void results_json(const Lab& lab, const RunResult& result, const TextSink& sink) {
+void results_json(const Lab& lab, const RunResult& result, const TextSink& sink, std::span<const QueueNow> queues) {
   JsonStream out(sink);
   JsonText text;
   out.open("", '{');
@@ -125,10 +145,17 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   write_list(out, "workloads", result.workloads, [&](const WorkloadOutcome& each) {
     each.visit([&](const auto& options, const auto& left) { write_json(options, left, lab, *each.config, out); });
   });
+  write_list(out, "latency", result.latency.workloads,
+             [&](const WorkloadLatency& each) { out.item(latency_object(each).dump()); });
   write_list(out, "ports", result.ports, [&](const auto& each) { write_item(out, text, add_port, each); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
     out.value("circular_waits", Json(result.circular_waits).dump());
+  }
+  if (!queues.empty()) {
+    write_list(out, "queues", queues, [&](const QueueNow& each) {
+      out.item(Json{{"port", each.port}, {"class", each.queue}, {"queue_B", each.queue_B}}.dump());
+    });
   }
   std::uint64_t left_out = 0;
   const auto pauses = merged_pauses(result, left_out);
@@ -150,9 +177,10 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink)
   sink("\n");
 }
 
-std::string results_json(const Lab& lab, const RunResult& result) {
+std::string results_json(const Lab& lab, const RunResult& result, std::span<const QueueNow> queues) {
   std::string text;
-  results_json(lab, result, [&](std::string_view piece) { text += piece; });
+  results_json(
+      lab, result, [&](std::string_view piece) { text += piece; }, queues);
   return text;
 }
 

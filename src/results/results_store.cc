@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "results/evidence_store.h"
 #include "results/explanation.h"
 #include "results/forwarder_results.h"
+#include "results/latency_store.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
 #include "results/view_store.h"
@@ -54,7 +56,9 @@ void write_run(SqliteFile& file, const Lab& lab, const RunResult& result) {
   SqliteRows rows(file, "INSERT INTO run VALUES(?,?)");
   rows.add("lab", lab.name);
   rows.add("seed", std::to_string(lab.seed));
-  rows.add("set", fmt::format("{}", fmt::join(lab.overrides, "\n")));
+  rows.add("set",
+           nlohmann::json(lab.overrides)
+               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));  // a list: a value may have lines
   rows.add("end_ps", std::to_string(result.end_ps));
   rows.add("interrupted", result.interrupted ? "1" : "0");
   rows.add("cut_off", result.cut_off ? "1" : "0");
@@ -171,6 +175,7 @@ tl::expected<void, std::string> write_results_store(const std::string& path, con
     write_events(file, result);
     const Evidence evidence = evidence_of(lab, result);
     write_evidence(file, evidence);
+    write_latency(file, result.latency);
     write_view(file, lab, result, explain(evidence));
     write_series(file, result.series);
     file.execute("CREATE UNIQUE INDEX block_of_series ON block(series_id, first_sample); COMMIT;");

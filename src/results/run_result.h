@@ -17,6 +17,7 @@
 #include "model/lab.h"
 #include "nic/counters.h"
 #include "results/evidence.h"
+#include "results/message_latency.h"
 #include "results/series.h"
 #include "workload/kinds.h"
 
@@ -116,6 +117,7 @@ struct RunResult {
   std::vector<SwitchOutcome> switches;
   std::vector<LinkOutcome> links;
   std::vector<FaultOutcome> faults;
+  std::vector<FaultTime> fault_times;  // of those that took effect, by their start
   std::vector<TakenCommand> commands;  // of a world that was up, as it was told
   std::vector<ExpectationOutcome> expectations;
   // Ports whose queues were stopped by each other when the run ended: each by the next, the last by the first.
@@ -123,6 +125,8 @@ struct RunResult {
   // What nodes recorded of it: senders, events, what receivers waited for (results/evidence.h).
   bool recorded = false;
   std::vector<SenderEvidence> senders;
+  std::vector<LatencyEvidence> other_latency;
+  MessageLatency latency;  // of the senders' messages, when the run has ended
   std::vector<EventEvidence> noted;
   std::vector<ReceiveEvidence> receivers;
   std::uint64_t records_left_out = 0;

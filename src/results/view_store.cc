@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "results/headline.h"
@@ -16,6 +18,8 @@ CREATE TABLE expectation(what TEXT, min REAL, max REAL, value REAL, met INTEGER)
 CREATE TABLE cable(a TEXT, b TEXT, rate_bps INTEGER, length_mm INTEGER);
 CREATE TABLE queue_limit(node TEXT, class INTEGER, xoff_B INTEGER, xon_B INTEGER, ecn_min_B INTEGER,
   ecn_max_B INTEGER);
+CREATE TABLE headroom(node TEXT, port TEXT, class INTEGER, size_B INTEGER);
+CREATE TABLE fault_time(name TEXT, action TEXT, port TEXT, peer TEXT, from_ps INTEGER, to_ps INTEGER, hits INTEGER);
 CREATE TABLE lossless_loss(place TEXT, by_nic INTEGER, class INTEGER, is_lossless INTEGER, lost INTEGER,
   taken INTEGER);
 )";
@@ -58,6 +62,38 @@ void write_limits(SqliteFile& file, const RunResult& result) {
   }
 }
 
+std::int64_t whole_cells_B(const SwitchConfig& device, std::int64_t bytes) {
+  const std::int64_t cell_B = std::max<std::int64_t>(1, device.model.cell_B);
+  return (bytes + cell_B - 1) / cell_B * cell_B;
+}
+
+// A port without a row of its own has what most ports of its switch have: that row has no port. A row without a class
+// is the pool that all groups share.
+void write_headroom(SqliteFile& file, const RunResult& result) {
+  SqliteRows rows(file, "INSERT INTO headroom VALUES(?,?,?,?)");
+  for (const SwitchOutcome& each : result.switches) {
+    const SwitchConfig& device = *each.config;
+    if (!device.forwarder && device.qos.headroom_pool_B > 0)
+      rows.add(device.name, nullptr, nullptr, device.qos.headroom_pool_B);
+    for (std::size_t c = 0; c < fabric::kClasses && !device.forwarder; ++c) {
+      if (!device.qos.groups[c].lossless) continue;
+      std::map<std::int64_t, std::size_t> sizes;  // with how many ports have each
+      for (const SwitchPort& port : device.ports) {
+        if (port.headroom_B[c] > 0) ++sizes[port.headroom_B[c]];
+      }
+      if (sizes.empty()) continue;
+      const std::int64_t usual_B = std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) {
+                                     return a.second < b.second;
+                                   })->first;
+      rows.add(device.name, nullptr, c, whole_cells_B(device, usual_B));
+      for (const SwitchPort& port : device.ports) {
+        if (port.headroom_B[c] > 0 && port.headroom_B[c] != usual_B)
+          rows.add(device.name, port.name, c, whole_cells_B(device, port.headroom_B[c]));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation) {
@@ -74,6 +110,10 @@ void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const
   for (const LinkConfig& link : lab.links)
     cables.add(port_name(lab, link.a), port_name(lab, link.b), link.rate_bps, link.length_mm);
   write_limits(file, result);
+  write_headroom(file, result);
+  SqliteRows faults(file, "INSERT INTO fault_time VALUES(?,?,?,?,?,?,?)");
+  for (const FaultTime& each : result.fault_times)
+    faults.add(each.name, each.action, each.port, each.peer, each.from_ps, each.to_ps, each.hits);
   SqliteRows losses(file, "INSERT INTO lossless_loss VALUES(?,?,?,?,?,?)");
   for (const LosslessLoss& each : lossless_losses(lab, result))
     losses.add(each.where, each.by_nic ? 1 : 0, each.group, each.is_lossless ? 1 : 0, each.lost, each.taken);

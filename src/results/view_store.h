@@ -1,5 +1,5 @@
 // The tables of results.sqlite that only the page reads (docs/results.md): the headline, expectations, cables with
-// their lengths, thresholds of switch queues, losses of lossless classes.
+// their lengths, thresholds of switch queues, headroom, when faults took effect, losses of lossless classes.
 #pragma once
 
 #include "results/explanation.h"

@@ -1,7 +1,5 @@
 #include "serve/change_watch.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -18,22 +16,9 @@ using namespace std::chrono_literals;
 constexpr auto kShortest = 500ms;
 constexpr int kShare = 20;  // a look takes at most a 20th of the time
 
-// Names of runs and when their results were written.
-std::string runs_seen(const RunPlace& place) {
-  std::string seen;
-  for (const std::string& id : place.list()) {
-    struct stat status {};
-    const auto directory = place.find(id);
-    if (!directory || stat((*directory + "/results.json").c_str(), &status) != 0) continue;
-    seen += id + " " + std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec) + " " +
-            std::to_string(status.st_ino) + "\n";
-  }
-  return seen;
-}
-
 }  // namespace
 
-ChangeWatch::ChangeWatch(EventHub& hub, const RunPlace& place) : hub_(hub), place_(place) {
+ChangeWatch::ChangeWatch(EventHub& hub, RunList& runs) : hub_(hub), runs_(runs) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -48,7 +33,7 @@ ChangeWatch::~ChangeWatch() {
 
 void ChangeWatch::work() {
   using Clock = std::chrono::steady_clock;
-  std::string runs = runs_seen(place_);
+  std::uint64_t seen = runs_.look()->version;
   std::map<std::string, std::string> worlds;
   auto pause = std::chrono::milliseconds(kShortest);
   while (true) {
@@ -58,9 +43,9 @@ void ChangeWatch::work() {
     }
     const auto begin = Clock::now();
     if (hub_.listeners() > 0) {
-      std::string now = runs_seen(place_);
-      if (now != runs) hub_.publish("runs", "", "{}");
-      runs = std::move(now);
+      const std::uint64_t now = runs_.look()->version;
+      if (now != seen) hub_.publish("runs", "", "{}");
+      seen = now;
     }
     if (hub_.world_watchers() > 0) {
       std::map<std::string, std::string> now;

@@ -7,21 +7,21 @@
 #include <thread>
 
 #include "serve/http/event_hub.h"
-#include "serve/runs/run_place.h"
+#include "serve/runs/run_list.h"
 
 namespace weft::serve {
 
 class ChangeWatch {
  public:
   // Both outlive it.
-  ChangeWatch(EventHub& hub, const RunPlace& place);
+  ChangeWatch(EventHub& hub, RunList& runs);
   ~ChangeWatch();
 
  private:
   void work();
 
   EventHub& hub_;
-  const RunPlace& place_;
+  RunList& runs_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -31,7 +32,7 @@ std::string encoded(std::string_view text) {
 class Answers {
  public:
   Answers(const std::string& directory, std::size_t most_B) : place_(directory), most_B_(most_B) {
-    add_run_data_routes(router_, place_, cache_);
+    add_run_data_routes(router_, place_, cache_, runs_);
   }
 
   Response ask(const std::string& path, std::map<std::string, std::string> query = {}) {
@@ -44,7 +45,7 @@ class Answers {
       name += fmt::format("{}{}={}", name == path ? "?" : "&", key, encoded(value));
     const Response response = ask(path, query);
     if (response.status == 404) return false;  // the run has no such thing
-    return put(name, response.status == 200 ? response.body : "", query.empty() || path == "/events");
+    return put(name, response.status == 200 ? response.text() : std::string(), query.empty() || path == "/events");
   }
   bool put(const std::string& name, const std::string& json, bool must_be_known = true) {
     if (json.empty() || size_B_ + json.size() > most_B_) {
@@ -65,13 +66,14 @@ class Answers {
  private:
   RunPlace place_;
   AnswerCache cache_;
+  RunList runs_{place_};
   Router router_;
   std::size_t most_B_, size_B_ = 0;
   std::string parts_;
 };
 
 Json parsed(const Response& response) {
-  return response.status == 200 ? Json::parse(response.body, nullptr, false) : Json();
+  return response.status == 200 ? Json::parse(response.text(), nullptr, false) : Json();
 }
 const Json& part_of(const Json& json, const char* key) {
   static const Json kNone = Json::array();
@@ -143,13 +145,13 @@ void add_paths(Answers& answers) {
   }
   if (ids.empty()) return;
   const Response response = answers.ask("/paths", {{"flows", ids}});
-  if (response.status == 200) answers.put("/paths", response.body);
+  if (response.status == 200) answers.put("/paths", response.text());
 }
 
 void add_packets(Answers& answers) {
   const Response response = answers.ask("/packets", {{"limit", std::to_string(kReportPackets)}, {"offset", "0"}});
   Json page = parsed(response);
-  if (part_of(page, "packets").empty() || !answers.put("/packets", response.body)) return;
+  if (part_of(page, "packets").empty() || !answers.put("/packets", response.text())) return;
   for (std::size_t i = 1; i <= std::min(kReportPacketDetails, page["packets"].size()); ++i)
     answers.add("/packets/" + std::to_string(i));
   if (page.value("total", std::size_t{0}) > page["packets"].size())
@@ -162,7 +164,7 @@ void add_fabric(Answers& answers) {
   const std::size_t directions = std::max<std::size_t>(1, 2 * part_of(fabric, "links").size());
   const std::size_t bins = std::clamp<std::size_t>(1'000'000 / directions, 50, kReportBins);
   const Response activity = answers.ask("/activity", {{"bins", std::to_string(bins)}});
-  if (activity.status == 200) answers.put("/activity", activity.body);
+  if (activity.status == 200) answers.put("/activity", activity.text());
   // Of large fabrics the switches come first.
   const Json& nodes = part_of(fabric, "nodes");
   const std::size_t most = nodes.size() <= kReportNodes ? kReportNodes : kReportNodesOfMany;
@@ -224,10 +226,13 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
   if (page == nullptr || code == nullptr || style == nullptr)
     return tl::make_unexpected("this weft was built without the page (WEFT_PAGE=OFF)");
   if (!RunPlace(directory).is_run()) return tl::make_unexpected("it is not the directory of a run");
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(directory + "/results.sqlite", ignored))
+    return tl::make_unexpected("it has no results.sqlite: a study of several runs, or a run that did not end");
   Answers answers(directory, most_B);
   const Response about = answers.ask("");
   if (about.status != 200) {
-    const Json json = Json::parse(about.body, nullptr, false);
+    const Json json = Json::parse(about.text(), nullptr, false);
     const Json& errors = part_of(json, "errors");
     return tl::make_unexpected(errors.empty() ? fmt::format("status {}", about.status)
                                               : errors[0].value("message", "it cannot be read"));
@@ -237,7 +242,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
   add_fabric(answers);
   answers.add("/flows");
   const Response events = answers.ask("/events", {{"limit", std::to_string(kReportEvents)}});
-  if (events.status == 200) answers.put("/events", events.body);
+  if (events.status == 200) answers.put("/events", events.text());
   add_series(answers);
   answers.add("/jobs");
   add_paths(answers);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <optional>
 
 #include "export/metric_families.h"
@@ -17,33 +16,17 @@ namespace {
 
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-// The run whose results were written last.
-std::optional<std::string> newest_run(const RunPlace& place) {
-  std::optional<std::string> newest;
-  std::filesystem::file_time_type latest{};
-  for (const std::string& id : place.list()) {
-    const auto directory = place.find(id);
-    std::error_code error;
-    const auto written = directory ? std::filesystem::last_write_time(*directory + "/results.sqlite", error)
-                                   : std::filesystem::file_time_type{};
-    if (!directory || error || is_being_written(*directory) || (newest && written < latest)) continue;
-    newest = id;
-    latest = written;
-  }
-  return newest;
-}
-
 Response run_metrics(const RunPlace& place, AnswerCache& cache, const std::string& id) {
   const auto directory = place.find(id);
   if (!directory) return problem(404, fmt::format("no run {}", id), "GET /api/runs lists the runs");
   if (is_being_written(*directory)) return problem(409, fmt::format("the run {} is being written", id), "ask later");
   const std::string key = stamp_of(*directory) + "\n/metrics";
-  if (auto kept = cache.find(key)) return {200, kMetricsType, std::move(*kept), {}, {}};
+  if (auto kept = cache.find(key)) return {200, kMetricsType, *kept, {}, {}};
   const auto store = exports::RunStore::open(*directory);
   if (!store) return problem(422, store.error().message, store.error().remedy);
   auto metrics = exports::metrics_text(*store);
   if (!metrics) return problem(500, metrics.error(), "run the lab again");
-  cache.keep(key, metrics->text);
+  cache.keep(key, std::make_shared<const std::string>(metrics->text));
   return {200, kMetricsType, std::move(metrics->text), {}, {}};
 }
 
@@ -77,19 +60,21 @@ std::string server_metrics(const MetricsSources& sources, const AnswerCounts& co
 
 }  // namespace
 
-void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cache, const MetricsSources& sources) {
-  router.add("GET", "/metrics", [&place, &cache, sources, counts = router.counts()](const Request& request) {
+void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cache, RunList& runs,
+                        const MetricsSources& sources) {
+  router.add("GET", "/metrics", [&place, &cache, &runs, sources, counts = router.counts()](const Request& request) {
     const std::string run = request.text("run"), world = request.text("world");
     if (!run.empty() && !world.empty()) return problem(422, "run and world: name one of them");
+    const auto look = runs.look();
     Response response{200, kMetricsType, "", {}, {}};
     if (!world.empty()) {
       response = world_metrics(world);
     } else if (!run.empty()) {
       response = run_metrics(place, cache, run);
-    } else if (const auto newest = newest_run(place)) {
-      response = run_metrics(place, cache, *newest);
+    } else if (!look->newest.empty()) {
+      response = run_metrics(place, cache, look->newest);
     }
-    if (response.status == 200) response.body += server_metrics(sources, *counts, place.list().size());
+    if (response.status == 200) response.body += server_metrics(sources, *counts, look->count);
     return response;
   });
 }

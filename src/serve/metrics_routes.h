@@ -6,6 +6,7 @@
 #include "serve/http/event_hub.h"
 #include "serve/http/router.h"
 #include "serve/runs/answer_cache.h"
+#include "serve/runs/run_list.h"
 #include "serve/runs/run_place.h"
 #include "serve/tasks/task_list.h"
 
@@ -18,6 +19,7 @@ struct MetricsSources {
 };
 
 // All outlive the router.
-void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cache, const MetricsSources& sources);
+void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cache, RunList& runs,
+                        const MetricsSources& sources);
 
 }  // namespace weft::serve

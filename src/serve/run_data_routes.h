@@ -4,11 +4,12 @@
 
 #include "serve/http/router.h"
 #include "serve/runs/answer_cache.h"
+#include "serve/runs/run_list.h"
 #include "serve/runs/run_place.h"
 
 namespace weft::serve {
 
-// `place` and `cache` outlive the router.
-void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache);
+// All outlive the router.
+void add_run_data_routes(Router& router, const RunPlace& place, AnswerCache& cache, RunList& runs);
 
 }  // namespace weft::serve

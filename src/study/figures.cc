@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "study/run_directory.h"
 
 namespace weft::study {
 
@@ -43,6 +44,16 @@ void gather_workload(const Json& workload, std::vector<Figure>& out) {
   }
 }
 
+// Beside what the kind of workload measures itself.
+void gather_latency(const Json& latency, std::vector<Figure>& out) {
+  if (!latency.is_object()) return;
+  const std::string name = latency.value("workload", "workload");
+  for (const auto& [key, value] : latency.items()) {
+    if (key.starts_with("latency_") && value.is_number())
+      out.push_back({name + "." + key, FigureGroup::kWorkload, value.get<double>()});
+  }
+}
+
 struct Sums {
   std::vector<std::string> order;
   std::map<std::string, double> values;
@@ -67,11 +78,15 @@ const Json& part(const Json& from, const char* name) {
   return it == from.end() ? none : *it;
 }
 
+constexpr const char* kSummed[] = {"drops", "ecn_marked", "pause_tx", "pause_tx_ps", "pause_rx_ps"};
+
 void gather_switches(const Json& switches, Sums& fabric, std::vector<Figure>& ports) {
   for (const Json& node : switches) {
     if (!node.is_object()) continue;
     const std::string name = node.value("name", "");
     fabric.raise("max_buffer_B", node.value("max_buffer_B", 0.0));
+    for (const char* counter : kSummed) fabric.add(counter, 0);  // the file leaves out what is 0
+    for (const char* most : {"max_queue_B", "max_headroom_B"}) fabric.raise(most, 0);
     for (const Json& port : part(node, "ports")) {
       const std::string where = name + ":" + port.value("name", "");
       for (const auto& [reason, count] : part(port, "drops").items()) {
@@ -85,7 +100,7 @@ void gather_switches(const Json& switches, Sums& fabric, std::vector<Figure>& po
         for (const auto& [counter, value] : row.items()) {
           if (counter == "class" || !value.is_number()) continue;
           ports.push_back({fmt::format("{}.{}.{}", where, number, counter), FigureGroup::kPort, value.get<double>()});
-          if (counter == "ecn_marked" || counter == "pause_tx" || counter == "pause_tx_ps" || counter == "pause_rx_ps")
+          if (std::find(std::begin(kSummed), std::end(kSummed), counter) != std::end(kSummed))
             fabric.add(counter, value.get<double>());
           if (counter == "max_queue_B" || counter == "max_headroom_B") fabric.raise(counter, value.get<double>());
         }
@@ -172,6 +187,7 @@ tl::expected<RunFigures, StudyProblem> parse_figures(const std::string& text) {
       run.expected.push_back(expectation.value("what", ""));
     }
     for (const Json& workload : part(json, "workloads")) gather_workload(workload, run.figures);
+    for (const Json& latency : part(json, "latency")) gather_latency(latency, run.figures);
     if (json.contains("end_ns")) run.figures.push_back({"end_ns", FigureGroup::kFabric, json.value("end_ns", 0.0)});
     Sums fabric, hosts;
     std::vector<Figure> ports;
@@ -195,6 +211,7 @@ tl::expected<RunFigures, StudyProblem> parse_figures(const std::string& text) {
 }
 
 tl::expected<RunFigures, StudyProblem> read_figures(const std::string& directory) {
+  if (auto problem = why_no_run(directory)) return tl::unexpected(std::move(*problem));
   const std::string path = directory + "/results.json";
   auto text = read_file(path, kMostResults_B);
   if (!text)

@@ -50,13 +50,20 @@ tl::expected<SweepAxis, StudyProblem> parse_axis(std::string_view text) {
   const std::string remedy = "write --vary path=value,value, e.g. --vary fabric.hosts=9,17,33";
   const std::size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
-    return tl::unexpected(StudyProblem{fmt::format("--vary {}: no path and values", text), remedy});
+    return tl::unexpected(
+        StudyProblem{fmt::format("--vary {}: {}", text, equals == 0 ? "no path" : "no values"), remedy});
   auto values = split_values(text.substr(equals + 1));
   if (!values)
     return tl::unexpected(StudyProblem{fmt::format("--vary {}: a bracket or a quote is not closed", text), remedy});
   for (const std::string& value : *values)
     if (value.empty()) return tl::unexpected(StudyProblem{fmt::format("--vary {}: a value is empty", text), remedy});
-  return SweepAxis{trimmed(text.substr(0, equals)), std::move(*values)};
+  for (auto it = values->begin(); it != values->end(); ++it)
+    if (std::find(values->begin(), it, *it) != it)
+      return tl::unexpected(
+          StudyProblem{fmt::format("--vary {}: {} is there twice", text, *it), "write each value once"});
+  SweepAxis axis{trimmed(text.substr(0, equals)), std::move(*values)};
+  if (axis.path.empty()) return tl::unexpected(StudyProblem{fmt::format("--vary {}: no path", text), remedy});
+  return axis;
 }
 
 std::string_view cell_state_name(CellState state) {

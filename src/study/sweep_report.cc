@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/plural.h"
+#include "study/sweep_metrics.h"
+
 namespace weft::study {
 
 namespace {
@@ -17,6 +20,10 @@ constexpr std::size_t kColumns = 5;
 constexpr std::size_t kMostMetrics = 300;
 
 using Row = std::vector<std::string>;
+
+bool has(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 std::string aligned(const std::vector<Row>& rows, std::size_t left) {
   std::vector<std::size_t> width(rows.front().size(), 0);
@@ -35,7 +42,7 @@ std::string aligned(const std::vector<Row>& rows, std::size_t left) {
 
 }  // namespace
 
-SweepFigures sweep_figures(const SweepPlan& plan) {
+SweepFigures sweep_figures(const SweepPlan& plan, const AskedFigures& asked) {
   std::vector<std::map<std::string, double>> by_cell(plan.cells.size());
   std::vector<std::string> order, expected;
   std::set<std::string> known;
@@ -48,7 +55,7 @@ SweepFigures sweep_figures(const SweepPlan& plan) {
     out.met[i] = run->met == run->expectations;
     if (expected.empty()) expected = run->expected;
     for (const Figure& figure : run->figures) {
-      if (figure.group == FigureGroup::kPort) continue;
+      if (figure.group == FigureGroup::kPort && !has(asked.names, figure.name)) continue;
       by_cell[i].emplace(figure.name, figure.value);
       if (known.insert(figure.name).second) order.push_back(figure.name);
     }
@@ -59,6 +66,15 @@ SweepFigures sweep_figures(const SweepPlan& plan) {
       if (const auto it = cell.find(name); it != cell.end()) values.insert(it->second);
     return values.size() > 1;
   };
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    if (plan.cells[i].state != CellState::kDone) continue;
+    for (const std::string& counter : asked.counters) {
+      by_cell[i].emplace(counter, 0);
+      known.insert(counter);
+    }
+  }
+  out.known = order;
+  expected.insert(expected.end(), asked.names.begin(), asked.names.end());
   for (const std::string& name : expected)
     if (known.contains(name) && std::find(out.names.begin(), out.names.end(), name) == out.names.end())
       out.names.push_back(name);
@@ -104,9 +120,11 @@ tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const 
   std::vector<std::size_t> columns;
   for (const std::string& name : metrics) {
     const auto it = std::find(figures.names.begin(), figures.names.end(), name);
-    if (it == figures.names.end())
-      return tl::unexpected(StudyProblem{fmt::format("no cell has a figure {} that differs", name),
-                                         "leave --metric out; sweep.json has the names of all"});
+    if (it == figures.names.end()) {
+      auto problem = check_metrics({name}, figures.known);
+      if (problem) return tl::unexpected(std::move(*problem));
+      continue;  // no run has ended
+    }
     columns.push_back(static_cast<std::size_t>(it - figures.names.begin()));
   }
   for (std::size_t i = 0; metrics.empty() && i < std::min(kColumns, figures.names.size()); ++i) columns.push_back(i);
@@ -129,7 +147,8 @@ tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const 
     row.emplace_back(cell.state != CellState::kDone ? cell_state_name(cell.state) : figures.met[i] ? "met" : "not met");
     rows.push_back(std::move(row));
   }
-  std::string out = fmt::format("# Sweep of {}: {} runs\n\n{}", plan.lab_name, plan.cells.size(), aligned(rows, left));
+  std::string out =
+      fmt::format("# Sweep of {}: {}\n\n{}", plan.lab_name, counted(plan.cells.size(), "run"), aligned(rows, left));
   if (metrics.empty() && figures.names.size() > columns.size())
     out += fmt::format("\n{} more figures differ: --metric NAME shows them, sweep.json has all\n",
                        figures.names.size() - columns.size());

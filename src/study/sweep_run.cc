@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +14,6 @@
 #include <utility>
 
 #include "base/files.h"
-
-extern char** environ;
 
 namespace weft::study {
 
@@ -35,30 +33,36 @@ std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
   return plan.directory_of(cell) + ".log";
 }
 
+// Between fork and exec: only what is safe there. In our group: who ends that ends them, too; an interrupt of the
+// terminal reaches them twice, which counts as one.
+[[noreturn]] void become_cell(char** words, const char* log, pid_t parent) {
+  // A sweep that is killed, or interrupted twice, leaves nothing that runs.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+  const int null = open("/dev/null", O_RDWR);
+  const int errors = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  dup2(null, STDIN_FILENO);
+  dup2(null, STDOUT_FILENO);
+  dup2(errors >= 0 ? errors : null, STDERR_FILENO);
+  close_range(3, ~0U, 0);
+  execv(words[0], words);
+  _exit(127);
+}
+
 // 0 when it could not be started.
 pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& options) {
   std::vector<std::string> words{options.program, "run", plan.lab_path, "--out", plan.directory_of(cell)};
   for (const std::string& change : plan.set_of(cell)) words.insert(words.end(), {"--set", change});
+  if (options.untrusted) words.emplace_back("--untrusted");
   if (plan.seed) words.insert(words.end(), {"--seed", std::to_string(*plan.seed)});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
   const std::string log = log_of(plan, cell);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  // A group of its own: the terminal's interrupt is passed on once, by us.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t pid = 0;
-  const int error = posix_spawn(&pid, options.program.c_str(), &files, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  return error == 0 ? pid : 0;
+  const pid_t parent = getpid(), pid = fork();
+  if (pid == 0) become_cell(arguments.data(), log.c_str(), parent);
+  return pid > 0 ? pid : 0;
 }
 
 std::string end_of_log(const std::string& path) {
@@ -75,7 +79,7 @@ void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
   const bool has_results = is_complete(plan.directory_of(cell));
   if (cell.status == kExitInterruptedRun) {
     cell.state = CellState::kWaits;
-  } else if (cell.status == kExitWrongLab || cell.status > kExitWrongLab || !has_results) {
+  } else if (cell.status >= kExitWrongLab || !has_results) {
     cell.state = CellState::kFailed;
     cell.problem =
         WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
@@ -96,9 +100,10 @@ void run_cells(SweepPlan& plan, const SweepOptions& options) {
     if (options.changed) options.changed();
   };
   while (true) {
+    if (options.look) options.look();
     if (!stopped && options.cancel != nullptr && options.cancel->load()) {
       stopped = true;
-      for (const Running& one : running) kill(-one.pid, SIGINT);
+      for (const Running& one : running) kill(one.pid, SIGINT);
     }
     while (!stopped && running.size() < std::max(1u, options.at_once) && next < plan.cells.size()) {
       SweepCell& cell = plan.cells[next++];

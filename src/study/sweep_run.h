@@ -13,7 +13,9 @@ namespace weft::study {
 struct SweepOptions {
   std::string program;  // the weft that runs cells
   unsigned at_once = 1;
-  std::atomic<bool>* cancel = nullptr;
+  bool untrusted = false;  // cells are labs of somebody else: `weft run --untrusted`
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void()> look;     // again and again, before `cancel` is read
   std::function<void()> changed;  // after each change of a cell's state
 };
 

@@ -161,6 +161,9 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
   };
   send.nic_uplink = sender.uplink_of(nic_slot(from.machine, route.send_nic));
   receive.nic_uplink = receiver.uplink_of(nic_slot(to.machine, route.receive_nic));
+  send.function = a.function;
+  receive.function = b.function;
+  send.mtu_B = std::min(a.active_mtu_B, b.active_mtu_B);
   send.device = a.device;
   receive.device = b.device;
   send.qps = receive.qps = std::min(std::max(setup_.net.qps_per_connection, 1U), kMostConnectionQps);
@@ -186,7 +189,7 @@ CollectiveEngine::Halves CollectiveEngine::connect_network(const nccl::Communica
     pair.server = b.create_qp(nic::QpType::kRc, b_cq, b_cq, kSendDepth, kReceiveDepth);
     pair.client_psn = a.random_psn();
     pair.server_psn = b.random_psn();
-    bring_up(a, b, settings, std::min(a.active_mtu_B, b.active_mtu_B), pair);
+    bring_up(a, b, settings, send.mtu_B, pair);
     send.qpn[i] = pair.client;
     receive.qpn[i] = pair.server;
   }
@@ -213,6 +216,7 @@ CollectiveEngine::Halves CollectiveEngine::connect_sockets(const nccl::Communica
   client->connect_to(b, server->qpn());
   server->connect_to(a, client->qpn());
   sender.send_half(halves.send).socket = client.get();
+  sender.send_half(halves.send).mtu_B = client->mss_B();
   receiver.receive_half(halves.receive).socket = server.get();
   sockets_.push_back(std::move(client));
   sockets_.push_back(std::move(server));

@@ -17,6 +17,7 @@
 #include "nccl/cluster.h"
 #include "nccl/communicator.h"
 #include "nccl/operation.h"
+#include "workload/collective_bounds.h"
 #include "workload/collective_use.h"
 #include "workload/connection.h"
 
@@ -97,6 +98,12 @@ class CollectiveEngine {
   void compute(const StreamPlace& place, Time_ps duration_ps, Time_ps earliest_ps, std::uint64_t tag,
                bool on_cpu = false);
 
+  // In place of start() and a run: adds what an operation of a rank needs of all that it passes. What was counted since
+  // the last clear_counts() is taken to go on at once.
+  void count(std::uint32_t communicator, std::uint32_t rank, const nccl::Operation& operation);
+  void clear_counts();
+  std::vector<CollectiveBound> bounds() const;
+
   const nccl::Cluster& cluster() const { return setup_.cluster; }
   const nccl::Communicator& communicator(std::uint32_t number) const { return *communicators_[number]; }
   // Kernels that have not ended, at a machine, and what NCCL would have logged of a failed connection; empty: nothing.
@@ -127,6 +134,9 @@ class CollectiveEngine {
                          CollectiveReceiveHalf& receive);
   Halves connect_sockets(const nccl::Communicator& ranks, const nccl::Route& route, CollectiveSendHalf& send,
                          CollectiveReceiveHalf& receive);
+  static void add_network(const MessageLoad& load, const std::array<std::string, 2>& machines,
+                          const CollectiveSendHalf& send, const CollectiveReceiveHalf& receive, bool in_host,
+                          CollectiveLoads& loads);
   Endpoint network_end(std::uint32_t machine, std::uint32_t nic, std::uint32_t gpu, bool in_gpu_memory) const;
 
   Setup setup_;

@@ -52,6 +52,8 @@ struct CollectiveSendHalf {
 
   // Network.
   bool staged = false;                            // in host memory, all protocols
+  std::uint8_t function = nic::kQpFunction;       // where the NIC finds what is elsewhere
+  std::uint32_t mtu_B = 0;                        // of its packets
   std::uint8_t host_function = nic::kQpFunction;  // where the NIC finds what is there
   std::int32_t nic_uplink = -1;                   // of the NIC's PCIe switch
   std::uint32_t proxy = 0;
@@ -94,6 +96,7 @@ struct CollectiveReceiveHalf {
 
   // Network.
   bool staged = false, flush = false;
+  std::uint8_t function = nic::kQpFunction;  // where the NIC puts what comes
   std::int32_t nic_uplink = -1;
   std::uint32_t proxy = 0;
   nic::Device* device = nullptr;

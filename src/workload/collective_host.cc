@@ -17,7 +17,9 @@ constexpr std::uint64_t kCollectiveBuffers_B = std::uint64_t{1} << 38;
 
 Time_ps CollectiveHost::Server::pass(Time_ps from_ps, std::uint64_t size_B, std::int64_t rate_Bps) {
   if (rate_Bps == 0) return from_ps;
-  free_ps = std::max(free_ps, from_ps) + static_cast<Time_ps>(size_B) * kSecond_ps / rate_Bps;
+  const Time_ps takes_ps = static_cast<Time_ps>(size_B) * kSecond_ps / rate_Bps;
+  busy_ps += takes_ps;
+  free_ps = std::max(free_ps, from_ps) + takes_ps;
   return free_ps;
 }
 

@@ -1,7 +1,7 @@
 // One machine's part of the collectives: its GPUs' streams and kernels, the halves of connections that end here, and
 // the proxies. All of it is one program with a heap of events of its own; nothing here is touched by another machine.
 // collective_host.cc has streams and events, collective_lanes.cc blocks and their slices, collective_proxy.cc the
-// network, collective_switch.cc NVLink SHARP.
+// network, collective_switch.cc NVLink SHARP, collective_bounds.cc what they keep busy.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 #include "nccl/kernel_model.h"
 #include "nccl/schedule.h"
+#include "workload/collective_bounds.h"
 #include "workload/collective_engine.h"
 #include "workload/collective_halves.h"
 #include "workload/collective_switch.h"
@@ -49,6 +50,18 @@ class CollectiveHost final : public host::Program {
   // Of the rank's process: where its proxy runs.
   std::uint32_t proxy_cpu(std::uint32_t gpu);
   nccl::KernelModel& gpu_model(std::uint32_t gpu) { return gpus_[gpu].model; }
+  const std::string& machine_name() const { return engine_.cluster().machines[machine_].name; }
+
+  // In place of a run (collective_bounds.h).
+  void count(const CollectiveItem& what, const StreamPlace& place);
+  void clear_counts();
+  void add_loads(CollectiveLoads& loads) const;
+  // What a NIC writes to host memory over the uplink of this switch; -1: it is below none.
+  void add_staged_load(std::int32_t uplink, const MessageLoad& load, CollectiveLoads& loads) const;
+  // Null: nothing was counted.
+  const MessageLoad* message_load(std::uint32_t send_half, bool in_host) const {
+    return send_half < message_loads_.size() ? &message_loads_[send_half][in_host] : nullptr;
+  }
 
   Time_ps step(Time_ps now_ps) override;
   void region_written(const nic::Device& device, std::uint32_t key, Time_ps visible_ps) override;
@@ -80,7 +93,7 @@ class CollectiveHost final : public host::Program {
     }
   };
   struct Server {  // a link, a memory: one thing after the other
-    Time_ps free_ps = 0;
+    Time_ps free_ps = 0, busy_ps = 0;
     // When `size_B` have passed it that come from `from_ps` on.
     Time_ps pass(Time_ps from_ps, std::uint64_t size_B, std::int64_t rate_Bps);
   };
@@ -90,6 +103,7 @@ class CollectiveHost final : public host::Program {
     Time_ps call_free_ps = 0;              // its host thread
     std::uint32_t sms = 0, taken_sms = 0;  // all, and those that blocks of collectives are on
     std::vector<std::uint32_t> computing;  // items
+    Time_ps block_ps = 0;                  // that the block with most to do works, of what is counted
     std::int32_t uplink = -1;              // of the PCIe switch that it is below; -1: a root port of its own
   };
   struct Stream {
@@ -109,6 +123,7 @@ class CollectiveHost final : public host::Program {
     std::uint32_t receive[nccl::kMostPeers] = {}, send[nccl::kMostPeers] = {};
     std::int32_t at_switch = -1;  // of NVLS
     std::uint32_t place = 0;      // of its GPU there
+    Time_ps work_ps = 0;          // of its threads, without waiting for anything
   };
   struct Group {  // lanes of one batch of a channel
     std::uint32_t first = 0, count = 0, left = 0, busy = 0;
@@ -151,6 +166,8 @@ class CollectiveHost final : public host::Program {
   void begin_slice(std::uint32_t item, RunningLane& lane, std::uint32_t index);
   void end_slice(std::uint32_t item, std::uint32_t lane);
   void end_lane(std::uint32_t item, RunningLane& lane);
+  Time_ps block_work_ps(const nccl::KernelModel& model, const RunningLane& lane, std::uint64_t size_B,
+                        std::int64_t busy) const;
   std::int64_t host_permille(const nccl::KernelModel& model, const RunningLane& lane) const;
   Time_ps pass_link(CollectiveSendHalf& half, nccl::Protocol protocol, std::uint64_t size_B, Time_ps from_ps);
   // Through host memory: what shares the uplink of a PCIe switch, GPUs and NICs.
@@ -167,6 +184,8 @@ class CollectiveHost final : public host::Program {
   Time_ps pass_switch(const RunningLane& lane, std::uint64_t size_B, Time_ps from_ps);
   void leave_slice_of_switch(const RunningLane& lane);
   void hear_of_switch(const Event& event);
+  // collective_bounds.cc
+  void count_messages(const RunningLane& lane, std::uint32_t element_B);
   // collective_proxy.cc
   bool proxy_is_busy(std::uint32_t proxy, const Event& event);
   void progress_send(std::uint32_t index, const Event& event);
@@ -207,9 +226,11 @@ class CollectiveHost final : public host::Program {
   std::vector<std::uint32_t> free_items_;
   std::vector<CollectiveSendHalf> sends_;
   std::vector<CollectiveReceiveHalf> receives_;
-  Time_ps proxy_step_ps_ = 0;              // of a proxy: one message sent and one received
-  std::vector<Time_ps> proxy_free_ps_;     // by GPU: one process and one proxy thread each
-  std::vector<std::uint32_t> proxy_cpus_;  // by GPU, where sockets are used
+  bool counts_switch_ = false;                             // what is counted uses NVLS
+  std::vector<std::array<MessageLoad, 2>> message_loads_;  // by send half, in GPU memory and in host memory
+  Time_ps proxy_step_ps_ = 0;                              // of a proxy: one message sent and one received
+  std::vector<Time_ps> proxy_free_ps_;                     // by GPU: one process and one proxy thread each
+  std::vector<std::uint32_t> proxy_cpus_;                  // by GPU, where sockets are used
   struct Port {
     nic::Device* device = nullptr;
     std::uint32_t cq = 0, entries = 0;

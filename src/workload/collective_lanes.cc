@@ -168,6 +168,16 @@ std::int64_t CollectiveHost::block_Bps(const nccl::KernelModel& model, const Run
   return lane.schedule.share_percent == 0 ? rate_Bps / busy : rate_Bps / 100 * lane.schedule.share_percent;
 }
 
+// What the lane's threads take for a slice when nothing else holds them up.
+Time_ps CollectiveHost::block_work_ps(const nccl::KernelModel& model, const RunningLane& lane, std::uint64_t size_B,
+                                      std::int64_t busy) const {
+  const auto size = static_cast<Time_ps>(size_B);
+  if (lane.at_switch >= 0) return size * kSecond_ps / (model.warp_Bps * lane.schedule.warps);
+  if (lane.schedule.kind == nccl::LaneKind::kCopy) return 0;
+  const Time_ps own_ps = size * kSecond_ps / block_Bps(model, lane, busy);
+  return own_ps + own_ps / 1000 * host_permille(model, lane);
+}
+
 // Whether what a block sends or receives over the network lies in host memory, for want of GPUDirect.
 bool CollectiveHost::is_staged(const RunningLane& lane) const {
   for (std::uint8_t i = 0; i < lane.sends; ++i) {
@@ -222,12 +232,10 @@ void CollectiveHost::begin_slice(std::uint32_t item, RunningLane& lane, std::uin
   lane.ready_ps = kNever_ps;
   Time_ps end_ps = begin_ps;
   const std::int64_t busy = ++items_[item].groups[lane.group].busy;
-  if (lane.at_switch >= 0) {
-    end_ps = pass_switch(lane, size_B, begin_ps);
-  } else if (lane.schedule.kind != nccl::LaneKind::kCopy) {
-    const Time_ps own_ps = static_cast<Time_ps>(size_B) * kSecond_ps / block_Bps(gpu.model, lane, busy);
-    end_ps += own_ps + own_ps / 1000 * host_permille(gpu.model, lane);
-  }
+  const Time_ps work_ps = block_work_ps(gpu.model, lane, size_B, busy);
+  lane.work_ps += work_ps;
+  end_ps += work_ps;
+  if (lane.at_switch >= 0) end_ps = std::max(end_ps, pass_switch(lane, size_B, begin_ps));
   // Reads of its own input and of what came, writes of the output and of what leaves from here.
   std::uint64_t touched = lane.now.reduces || !lane.now.receives ? 1 : 0;
   touched += lane.now.copies ? 1 : 0;

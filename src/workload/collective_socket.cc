@@ -1,7 +1,10 @@
 #include "workload/collective_socket.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "wire/ethernet.h"
 #include "wire/ipv4.h"
 #include "wire/tcp.h"
 #include "workload/collective_host.h"
@@ -105,6 +108,29 @@ void CollectiveSocket::end_copy(Time_ps now_ps) {
   }
 }
 
+Time_ps CollectiveSocket::copy_ps(std::uint64_t size_B) const {
+  const Time_ps remote_ps = cpu_ == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps;
+  const Time_ps per_KiB_ps = tcp_.sends ? cost_.tcp_send_KiB_ps : cost_.tcp_receive_KiB_ps + remote_ps;
+  return per_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
+}
+
+void CollectiveSocket::add_loads(const MessageLoad& load, CollectiveLoads& loads) const {
+  constexpr double kSegmentOverhead_B =
+      fabric::kLineOverhead_B + wire::kEthernetSize_B + wire::kIpv4Size_B + wire::kTcpSize_B + kTcpTimestamps_B;
+  double size_B = static_cast<double>(load.messages * kHeader_B), line_B = size_B;
+  for (const auto& [segment_B, segments] : load.packets) {
+    size_B += static_cast<double>(segment_B) * static_cast<double>(segments);
+    line_B += (segment_B + kSegmentOverhead_B) * static_cast<double>(segments);
+  }
+  const std::string& machine = host_.machine_name();
+  const std::string port = fmt::format("{} {}, {}", machine, end_.device->name(), tcp_.sends ? "sends" : "receives");
+  const fabric::LinkDirection& link = tcp_.sends ? end_.device->out() : end_.device->in();
+  loads.add(&link, 0, "NIC line rate", port, line_B * static_cast<double>(link.timing().ps_per_byte));
+  constexpr std::uint64_t kSample_B = std::uint64_t{1} << 20;
+  loads.add(&host_, static_cast<int>(cpu_), "kernel TCP, CPU of the proxy", fmt::format("{} CPU {}", machine, cpu_),
+            size_B / kSample_B * static_cast<double>(copy_ps(kSample_B)));
+}
+
 Time_ps CollectiveSocket::write_more(Time_ps now_ps) {
   if (messages_.empty()) {
     asleep_ = true;
@@ -120,7 +146,7 @@ Time_ps CollectiveSocket::write_more(Time_ps now_ps) {
     return kNever_ps;
   }
   copying_B_ = size_B;
-  const Time_ps work_ps = debt_ps_ + cost_.tcp_send_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
+  const Time_ps work_ps = debt_ps_ + copy_ps(size_B);
   debt_ps_ = 0;
   copy_end_ps_ = std::max(cpus_.run(cpu_, host::CpuWork::kThread, now_ps, work_ps), now_ps + 1);
   copied_ps_ += work_ps;
@@ -135,8 +161,7 @@ Time_ps CollectiveSocket::read_more(Time_ps now_ps) {
     return kNever_ps;
   }
   copying_B_ = size_B;
-  const Time_ps per_KiB_ps = cost_.tcp_receive_KiB_ps + (cpu_ == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps);
-  const Time_ps work_ps = debt_ps_ + kSocketCall_ps / 2 + per_KiB_ps * static_cast<Time_ps>(size_B) / 1024;
+  const Time_ps work_ps = debt_ps_ + kSocketCall_ps / 2 + copy_ps(size_B);
   debt_ps_ = 0;
   copy_end_ps_ = std::max(cpus_.run(cpu_, host::CpuWork::kThread, now_ps, work_ps), now_ps + 1);
   copied_ps_ += work_ps;

@@ -27,6 +27,9 @@ class CollectiveSocket final : public TcpConnection {
   const CollectiveHost& machine() const { return host_; }
   std::uint32_t cpu() const { return cpu_; }
   Time_ps copied_ps() const { return copied_ps_; }  // CPU time
+  std::uint32_t mss_B() const { return tcp_.mss_B; }
+  // What these messages take of the proxy's CPU and of the line (collective_bounds.h).
+  void add_loads(const MessageLoad& load, CollectiveLoads& loads) const;
 
  private:
   class Thread final : public host::Program {
@@ -46,6 +49,7 @@ class CollectiveSocket final : public TcpConnection {
   Time_ps write_more(Time_ps now_ps);
   Time_ps read_more(Time_ps now_ps);
   void end_copy(Time_ps now_ps);
+  Time_ps copy_ps(std::uint64_t size_B) const;
 
   static constexpr std::uint64_t kChunk_B = 65536;  // copied at once
   CollectiveHost& host_;

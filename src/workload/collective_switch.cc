@@ -58,7 +58,6 @@ Time_ps CollectiveHost::pass_switch(const RunningLane& lane, std::uint64_t size_
   const auto pass = [&](Server& server, std::uint64_t bytes, std::int64_t rate_Bps) {
     end_ps = std::max(end_ps, server.pass(from_ps, bytes, rate_Bps));
   };
-  end_ps += static_cast<Time_ps>(size_B) * kSecond_ps / (own.model.warp_Bps * lane.schedule.warps);
   if (!lane.schedule.reads_switch && !lane.schedule.writes_switch) {
     pass(own.memory, 2 * size_B, own.model.memory_Bps);  // read and written
     return end_ps;

@@ -29,7 +29,7 @@ JobEngine::JobEngine(const JobOptions& options, CollectiveEngine& engine, const 
     for (const JobNode& node : graph.program_of(members.back()).nodes) {
       if (node.kind == JobNodeKind::kCollective && node.target == slot &&
           prepared.emplace(node.collective, node.size_B, node.root).second)
-        engine.prepare(number, operation(node, members.size()));
+        engine.prepare(number, job_operation(node, members.size()));
     }
   }
   for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
@@ -54,7 +54,7 @@ JobEngine::JobEngine(const JobOptions& options, CollectiveEngine& engine, const 
   }
 }
 
-nccl::Operation JobEngine::operation(const JobNode& node, std::size_t members) const {
+nccl::Operation job_operation(const JobNode& node, std::size_t members) {
   nccl::Operation operation;
   operation.collective = node.collective;
   operation.element_B = 1;
@@ -84,7 +84,8 @@ void JobEngine::compute(const Item& item, Time_ps duration_ps) {
 
 void JobEngine::collective(const Item& item, std::uint32_t group, const JobNode& node) {
   engine_.enqueue(communicators_[group], own_rank_[item.rank][node.target],
-                  operation(node, options_.graph->groups[group].ranks.size()), item.earliest_ps, item.tag, item.stream);
+                  job_operation(node, options_.graph->groups[group].ranks.size()), item.earliest_ps, item.tag,
+                  item.stream);
 }
 
 void JobEngine::point_to_point(const Item& item, std::uint32_t peer, const JobNode& node) {

@@ -30,7 +30,6 @@ class JobEngine final : public JobBackend {
   struct Membership {
     std::uint32_t communicator = 0, rank = 0;
   };
-  nccl::Operation operation(const JobNode& node, std::size_t members) const;
   nccl::Operation pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node) const;
 
   const JobOptions& options_;
@@ -39,5 +38,8 @@ class JobEngine final : public JobBackend {
   std::vector<std::vector<std::uint32_t>> own_rank_;  // by rank and slot: its rank in that communicator
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> pairs_;
 };
+
+// A collective of a group of so many members.
+nccl::Operation job_operation(const JobNode& node, std::size_t members);
 
 }  // namespace weft::workload

@@ -162,6 +162,35 @@ bool NcclRun::start_phase(Time_ps at_ps) {
   return true;
 }
 
+std::vector<Roofline> NcclRun::rooflines() {
+  std::vector<Roofline> out;
+  const auto ranks = static_cast<std::uint32_t>(communicator_->ranks().size());
+  for (const Row& row : rows_) {
+    engine_.clear_counts();
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      nccl::Operation operation = operation_of(row, false, rank);
+      for (operation.step = 0; operation.step < kernels_of_iteration(); ++operation.step)
+        engine_.prepare(number_, operation, rank);
+    }
+    if (!engine_.unconnectable().empty()) return {};
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      nccl::Operation operation = operation_of(row, false, rank);
+      for (operation.step = 0; operation.step < kernels_of_iteration(); ++operation.step)
+        engine_.count(number_, rank, operation);
+    }
+    const nccl::Collective collective = options_.test.collective;
+    const std::uint32_t element_B = nccl::data_types()[row.type].size_B;
+    Roofline& roofline = out.emplace_back();
+    roofline.size_B = nccl::row_size_B(collective, row.count, element_B, ranks);
+    for (const CollectiveBound& bound : engine_.bounds()) {
+      const double time_s = bound.busy_ps / 1e12 / options_.test.aggregated;
+      const double algbw = nccl::algorithm_bandwidth(collective, row.count, element_B, ranks, time_s);
+      roofline.bounds.push_back({bound.name, bound.where, algbw * nccl::bus_factor(collective, ranks) * 1e9});
+    }
+  }
+  return out;
+}
+
 // As -a asks: of rank 0, the mean, the least or the most of all ranks.
 double NcclRun::row_time_us(Time_ps& last_ps) const {
   const std::uint32_t asked = options_.test.iterations;

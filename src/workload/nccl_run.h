@@ -24,6 +24,8 @@ class NcclRun final : public Workload {
   void finish_phase(bool interrupted) override;
   bool is_finished() const override { return next_ == rows_.size() * 2 || result_.stalled; }
   const NcclResult& result() const { return result_; }
+  // In place of a run: what each row cannot beat. Empty where ranks cannot be connected.
+  std::vector<Roofline> rooflines();
 
  private:
   struct Row {

@@ -8,29 +8,27 @@
 #include "fabric/link.h"
 #include "nic/pcie_path.h"
 #include "nic/wait.h"
+#include "workload/framing.h"
 
 namespace weft::workload {
 namespace {
 
 using nic::Wait;
 
-// Ethernet with preamble, FCS and gap, IPv4, UDP, BTH and ICRC (facts AI 7).
-constexpr double kPacketOverhead_B = 82;
 constexpr std::uint32_t kLargestMtu_B = 4096;
 constexpr double kHealthy = 0.95;                              // "within 5 % of theoretical": the fourth article
 constexpr double kWorthNaming = 0.01, kWorthShowing = 0.0001;  // of the line
 
 // Beyond that: RETH of a WRITE, AETH in the first and last response to a READ, DETH of a datagram.
 double message_overhead_B(const PerftestOptions& options, double packets) {
-  if (options.ud) return 8;
-  if (options.verb == PerftestVerb::kWrite) return 16;
-  return options.verb == PerftestVerb::kRead ? 4 * std::min(packets, 2.0) : 0;
+  if (options.ud) return kDethOverhead_B;
+  if (options.verb == PerftestVerb::kWrite) return kRethOverhead_B;
+  return options.verb == PerftestVerb::kRead ? kAethOverhead_B * std::min(packets, 2.0) : 0;
 }
 
 double framing_share(const PerftestOptions& options, std::uint64_t size_B, std::uint32_t mtu_B) {
-  const auto size = static_cast<double>(size_B);
-  const auto packets = static_cast<double>(std::max<std::uint64_t>(1, (size_B + mtu_B - 1) / mtu_B));
-  return size / (size + packets * kPacketOverhead_B + message_overhead_B(options, packets));
+  const auto packets = static_cast<double>(packets_of(size_B, mtu_B));
+  return static_cast<double>(size_B) / framed_B(size_B, mtu_B, message_overhead_B(options, packets));
 }
 
 // By PcieLimit.

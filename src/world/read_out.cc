@@ -88,6 +88,7 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
     outcome.in_flight = link.direction->in_flight();
     result.links.push_back(outcome);
   }
+  result.fault_times = world.fault_times(result.end_ps);
   for (const WorldFault& fault : world.faults()) {
     result.faults.push_back(
         {fault.config.rule.name, world.book()[world.port_id(fault.config.from)].name, world.fault_hits(fault.number)});

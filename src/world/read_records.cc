@@ -98,6 +98,32 @@ void add_paths(World& world, std::uint32_t port, const engine::PacketBody& packe
   }
 }
 
+void add_other_latency(const World& world, std::uint32_t owner, const LogHistogram& latency, RunResult& result) {
+  if (latency.count() == 0) return;
+  const auto& workloads = world.lab().workloads;
+  const std::string name = owner < workloads.size() ? workloads[owner].name : "";
+  for (LatencyEvidence& each : result.other_latency) {
+    if (each.workload == name) return each.latency.add(latency);
+  }
+  result.other_latency.push_back({name, latency});
+}
+
+void read_port_event(World& world, std::uint32_t port, const nic::PortEvent& each, RunResult& result) {
+  static constexpr const char* kNames[] = {"cnp", "rate_cut", "nak", "rnr", "timeout", "retransmission"};
+  EventEvidence event;
+  event.first_ps = each.first_ps;
+  event.last_ps = each.last_ps;
+  event.count = each.count;
+  event.kind = kNames[static_cast<std::size_t>(each.kind)];
+  event.port = world.book()[port].name;
+  event.peer = world.book()[each.peer_port].name;
+  event.qpn = each.qpn;
+  event.psn = each.psn;
+  event.before_bps = each.before_bps;
+  event.to_bps = each.to_bps;
+  result.noted.push_back(std::move(event));
+}
+
 void read_senders(World& world, std::uint32_t port, nic::Device& device, const std::vector<Time_ps>& route_changes_ps,
                   RunResult& result) {
   nic::PortRecord& record = *device.record();
@@ -107,6 +133,7 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, const s
     if (each.until_ps == each.first_ps || each.packet.transport == nic::kIpNumber) continue;
     if (result.senders.size() == kMostSenders) {
       ++result.records_left_out;
+      add_other_latency(world, each.owner, each.latency, result);
       continue;
     }
     SenderEvidence sender;
@@ -119,6 +146,7 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, const s
     sender.last_ps = each.until_ps;
     sender.packets = each.packets;
     sender.again = each.again;
+    sender.latency = each.latency;
     sender.only_asks = each.packets > 0 && each.questions == each.packets;
     sender.held = held_times(each, nic::DeviceControl(device).function(each.function), ps_per_B);
     if (each.owner < world.lab().workloads.size()) sender.workload = world.lab().workloads[each.owner].name;
@@ -126,22 +154,12 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, const s
       add_paths(world, port, each.packet, route_changes_ps, sender);
     result.senders.push_back(std::move(sender));
   }
-  for (const nic::PortEvent& each : record.events().records) {
-    static constexpr const char* kNames[] = {"cnp", "rate_cut", "nak", "rnr", "timeout"};
-    EventEvidence event;
-    event.first_ps = each.first_ps;
-    event.last_ps = each.last_ps;
-    event.count = each.count;
-    event.kind = kNames[static_cast<std::size_t>(each.kind)];
-    event.port = world.book()[port].name;
-    event.peer = world.book()[each.peer_port].name;
-    event.qpn = each.qpn;
-    event.psn = each.psn;
-    event.before_bps = each.before_bps;
-    event.to_bps = each.to_bps;
-    result.noted.push_back(std::move(event));
+  for (const nic::PortRecord::Events* log : {&record.events(), &record.sent_again()}) {
+    for (const nic::PortEvent& each : log->records) read_port_event(world, port, each, result);
+    result.records_left_out += log->total - log->records.size();
   }
-  result.records_left_out += record.senders_left_out() + record.events().total - record.events().records.size();
+  for (const auto& [owner, latency] : record.other_latency()) add_other_latency(world, owner, latency, result);
+  result.records_left_out += record.senders_left_out();
 }
 
 // What its writes to memory waited for, beyond what the line itself takes: of the functions of its card each has its

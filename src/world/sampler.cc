@@ -42,20 +42,36 @@ void Sampler::add(const std::string& node, const std::string& port, int class_, 
   set_.series.push_back(std::move(series));
 }
 
-// In the order in which they are read.
+std::uint8_t Sampler::headroom_groups(std::uint32_t s, std::uint32_t cabled_port) const {
+  const SwitchConfig& config = world_.lab().switches[s];
+  unsigned groups = 0;
+  for (std::size_t g = 0; g < fabric::kClasses && !config.forwarder; ++g) {
+    if (config.qos.groups[g].lossless && config.ports[cabled_port].headroom_B[g] > 0) groups |= 1u << g;
+  }
+  return static_cast<std::uint8_t>(groups);
+}
+
+// In the order in which they are read. Headroom only where there is any: of most labs one class of eight.
 void Sampler::declare() {
   for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
     const SwitchConfig& config = world_.lab().switches[s];
+    std::uint8_t any_headroom = 0;
     for (std::uint32_t p : world_.cabled_ports(s)) {
+      const std::uint8_t headroom = headroom_groups(s, p);
+      headroom_groups_.push_back(headroom);
+      any_headroom |= headroom;
       for (int c = 0; c < static_cast<int>(fabric::kClasses); ++c) {
         for (auto [metric, unit] : {std::pair("queue_B", "B"), std::pair("tx_bytes", "B"), std::pair("rx_bytes", "B"),
                                     std::pair("ecn_marked", "1"), std::pair("drops", "1"),
                                     std::pair("pause_rx_ps", "ps"), std::pair("pause_tx_ps", "ps")}) {
           add(config.name, config.ports[p].name, c, metric, unit);
         }
+        if ((headroom >> c & 1) != 0) add(config.name, config.ports[p].name, c, "headroom_B", "B");
       }
     }
     add(config.name, "", -1, "buffer_B", "B");
+    has_headroom_.push_back(any_headroom != 0);
+    if (any_headroom != 0) add(config.name, "", -1, "headroom_B", "B");
   }
   for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
     if (world_.device(port) == nullptr || !world_.has_cable(port)) continue;
@@ -128,10 +144,11 @@ void Sampler::put_change(std::size_t at, std::int64_t value) {
 }
 
 void Sampler::read_switches() {
+  std::size_t port = 0;
   for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
     const fabric::Switch& device = world_.fabric_switch(s);
-    std::uint64_t buffer_B = 0;
-    for (std::uint32_t p = 0; p < device.port_count(); ++p) {
+    std::uint64_t buffer_B = 0, headroom_B = 0;
+    for (std::uint32_t p = 0; p < device.port_count(); ++p, ++port) {
       const fabric::SwitchPortCounters n = device.counters(p);
       stopped_ = stopped_ || device.pause(p).blocked() != 0 || device.xoff_groups(p) != 0;
       for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
@@ -144,9 +161,14 @@ void Sampler::read_switches() {
         put(n.queue_drops[c] + n.group_drops[c]);
         put(device.pause(p).total_ps(c, next_ps_));
         put(device.pause_tx_ps(p, c, next_ps_));
+        if ((headroom_groups_[port] >> c & 1) == 0) continue;
+        const std::uint64_t of_group_B = device.buffer().headroom_B(p, c);
+        headroom_B += of_group_B;
+        put(of_group_B);
       }
     }
     put(buffer_B);
+    if (has_headroom_[s]) put(headroom_B);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "results/explanation.h"
 #include "results/metric_value.h"
 #include "world/read_out.h"
 
@@ -209,6 +210,7 @@ RunResult Session::snapshot() {
   for (const auto& [from_ps, to_ps] : turns_)
     result.workload_times.emplace_back(from_ps, std::min(to_ps, result.end_ps));
   read_out(world_, workloads_, result);
+  result.latency = message_latency(sender_evidence(lab_, result));
   result.hops = world_.hops();
   // Somebody may ask an open-ended session while a node is at work.
   WEFT_CHECK(options_.open_ended || result.ledger_balances(), "the packet ledger does not balance");

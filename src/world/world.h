@@ -15,6 +15,7 @@
 #include "fabric/switch.h"
 #include "host/host.h"
 #include "model/lab.h"
+#include "results/evidence.h"
 #include "workload/connection.h"
 #include "world/outside_port.h"
 #include "world/plan.h"
@@ -103,6 +104,8 @@ class World {
   void watch_links(LinkWatcher watcher) { link_watcher_ = std::move(watcher); }
   const std::vector<WorldFault>& faults() const { return faults_; }
   std::uint64_t fault_hits(std::uint32_t number) const;
+  // Faults that took effect until `now_ps`, removed ones included, by their start.
+  std::vector<FaultTime> fault_times(Time_ps now_ps) const;
   std::uint32_t next_fault() const { return last_fault_ + 1; }
   // What it does to frames or to a port; the state of the link is the caller's. Returns its number.
   std::uint32_t add_fault(FaultConfig fault, Time_ps now_ps);
@@ -168,7 +171,11 @@ class World {
   std::vector<std::uint32_t> link_from_, link_to_;  // by port id: index in links_, kNoId without
   std::vector<nic::Device*> devices_;               // by port id, of hosts
   std::vector<std::uint32_t> link_holders_;         // by link of the lab: what holds it down now
+  std::optional<FaultTime> time_of(const WorldFault& fault, Time_ps now_ps) const;
+
+  static constexpr std::size_t kMostRemovedFaults = 1000;  // that are remembered
   std::vector<WorldFault> faults_;
+  std::vector<FaultTime> removed_faults_;
   std::uint32_t last_fault_ = 0;
   LinkWatcher link_watcher_;
   std::vector<std::unique_ptr<nic::PortElsewhere>> elsewhere_;  // by port id, of hosts that belong to another engine

@@ -62,6 +62,8 @@ bool World::remove_fault(std::uint32_t number, Time_ps now_ps) {
   const auto found =
       std::find_if(faults_.begin(), faults_.end(), [&](const WorldFault& fault) { return fault.number == number; });
   if (found == faults_.end()) return false;
+  if (const auto time = time_of(*found, now_ps); time && removed_faults_.size() < kMostRemovedFaults)
+    removed_faults_.push_back(*time);
   const FaultConfig& config = found->config;
   nic::Device* device = config.from.is_switch() ? nullptr : devices_[port_id(config.from)];
   if (config.rule.action == fabric::FaultAction::kPauseStorm) nic::DeviceControl(*device).set_storm(0, now_ps, now_ps);
@@ -86,6 +88,39 @@ std::uint64_t World::fault_hits(std::uint32_t number) const {
     }
   }
   return hits;
+}
+
+// Of a link or a port: as long as the rule holds. Of frames: from the first that it hit to the last.
+std::optional<FaultTime> World::time_of(const WorldFault& fault, Time_ps now_ps) const {
+  const fabric::FaultRule& rule = fault.config.rule;
+  const std::uint32_t port = port_id(fault.config.from);
+  FaultTime time{rule.name,     fabric::name_of(rule.action),  book()[port].name,       book()[peer(port)].name,
+                 rule.start_ps, std::min(rule.end_ps, now_ps), fault_hits(fault.number)};
+  if (fabric::is_of_port(rule.action) || fabric::is_of_link(rule.action))
+    return rule.start_ps <= now_ps ? std::optional(time) : std::nullopt;
+  if (time.hits == 0) return std::nullopt;
+  fabric::HitTimes all;
+  for (const WorldLink& link : links_) {
+    for (std::size_t i = 0; i < link.faults.size(); ++i) {
+      if (link.faults[i] != fault.number) continue;
+      const fabric::HitTimes& own = link.wrapper->faults().hit_times()[i];
+      all.first_ps = std::min(all.first_ps, own.first_ps);
+      all.last_ps = std::max(all.last_ps, own.last_ps);
+    }
+  }
+  time.from_ps = all.first_ps;
+  time.to_ps = all.last_ps;
+  return time;
+}
+
+std::vector<FaultTime> World::fault_times(Time_ps now_ps) const {
+  std::vector<FaultTime> times = removed_faults_;
+  for (const WorldFault& fault : faults_) {
+    if (auto time = time_of(fault, now_ps)) times.push_back(std::move(*time));
+  }
+  std::stable_sort(times.begin(), times.end(),
+                   [](const FaultTime& a, const FaultTime& b) { return a.from_ps < b.from_ps; });
+  return times;
 }
 
 void World::impair(std::uint32_t port, const std::optional<fabric::Impairment>& impairment) {

@@ -4,7 +4,10 @@ import { Rig, runLab } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto'));
+  rig = await Rig.open((directory) => {
+    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    runLab(`${directory}/pair`, 'two-node-100g.yaml');
+  });
 });
 after(() => rig.close());
 
@@ -33,6 +36,65 @@ test('sorts, finds, and shows distributions', async () => {
   await page.locator('.chips button').first().click();
   assert.ok((await names(page)).length < 17);
   await rig.shot(page, 'flows');
+  assert.deepEqual(page.errors, []);
+});
+
+test('distribution of messages is held in the address', async () => {
+  const page = await rig.page('/run/incast/flows');
+  await page.getByRole('radio', { name: 'messages' }).check();
+  assert.equal(new URL(page.url()).searchParams.get('of'), 'latency');
+  const svg = page.getByRole('img', { name: /Share of the messages/ });
+  assert.match(await svg.textContent(), /p50.* \d/);
+  const summary = (await (await fetch(`${rig.url}/api/runs/incast/flows/summary`)).json()).workloads[0];
+  const cells = await page.locator('.figures tbody tr').first().locator('td').allTextContents();
+  assert.equal(cells[2], summary.latency.count.toLocaleString('en-US'));
+  assert.ok(Math.abs(parseFloat(cells[3]) - summary.latency.p50 / 1e9) < 0.01, cells[3]);
+  await page.getByLabel('stretch the tail').check();
+  await page.locator('.rows .row').first().click();
+  await page.getByText('1 chosen').waitFor();
+  assert.match(await svg.textContent(), /, p50: \d/); // the tick of the flow that is chosen
+  await rig.shot(page, 'flows-latency');
+  // Who opens the address sees the same.
+  const other = await rig.page(new URL(page.url()).pathname + new URL(page.url()).search, { dark: true });
+  await other.getByRole('img', { name: /Share of the messages/ }).waitFor();
+  assert.ok(await other.getByLabel('stretch the tail').isChecked());
+  await rig.shot(other, 'flows-latency-dark');
+  await other.getByRole('radio', { name: 'flows' }).check();
+  assert.equal(new URL(other.url()).searchParams.get('of'), null);
+  assert.deepEqual([...page.errors, ...other.errors], []);
+});
+
+test('sorts by latency, and workloads without flows have it too', async () => {
+  const page = await rig.page('/run/pair/flows');
+  await page.getByRole('img', { name: /Share of the messages/ }).waitFor();
+  assert.equal(await page.getByRole('radio').count(), 0); // nothing to choose: no flow has a completion time
+  await page.getByRole('button', { name: 'Lat. p99' }).click();
+  assert.match(page.url(), /sort=-latency_p99_ps/);
+  const units = { ns: 1e3, us: 1e6, ms: 1e9 };
+  const shown = await page.locator('.rows .row').evaluateAll((rows) => rows.map((row) => row.children[10].textContent));
+  const values = shown.map((text) => parseFloat(text) * units[text.split(' ')[1]]);
+  assert.ok(values.length >= 6);
+  assert.deepEqual(values, [...values].sort((a, b) => b - a));
+  const dashes = await page.locator('.plot path[stroke]').evaluateAll((paths) => paths.map((p) => p.getAttribute('stroke-dasharray')));
+  assert.equal(new Set(dashes).size, dashes.length); // lines differ without colour
+  await rig.shot(page, 'flows-pair');
+  const narrow = await rig.page('/run/pair/flows?tail=1', { dark: true, width: 1000 });
+  await narrow.getByRole('img', { name: /Share of the messages/ }).waitFor();
+  await rig.shot(narrow, 'flows-pair-dark');
+  assert.deepEqual([...page.errors, ...narrow.errors], []);
+});
+
+test('keyboard goes from the field to the table and back', async () => {
+  const page = await rig.page('/run/incast/flows');
+  await page.getByRole('grid').waitFor();
+  await page.keyboard.press('/');
+  await page.keyboard.type('h4');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press(' ');
+  const chosen = new URL(page.url()).searchParams.get('flows');
+  assert.match(chosen ?? '', /^\S+\.\d+$/);
+  await page.keyboard.press('Escape');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'Find flows');
   assert.deepEqual(page.errors, []);
 });
 

@@ -6,6 +6,11 @@ import { Rig, runLab } from './support.mjs';
 let rig;
 before(async () => {
   rig = await Rig.open((directory) => {
+    // A lost packet, sent again, and a cable that is pulled; with the packets of the sender.
+    runLab(`${directory}/lost`, 'fabric/link-cut.yaml', '--set', 'sample=auto', '--set', 'name=lost', '--capture', 'h0:p0,leaf0:swp1', '--set',
+      'faults=[{name: pulled, link: "leaf0:swp31", both_directions: true, action: cut, start: 300 us, end: 500 us}, {link: "h0:p0", action: drop, frames: request, psn: 200, transmission: 1}]',
+      '--set', 'workloads=[{name: pairs, flows: point-to-point, pairs: [[h0, h4], [h1, h5], [h2, h6], [h3, h7]], size: 4 MB}]',
+      '--set', 'routing={convergence: 100 us}', '--set', 'expect={}');
     for (const lab of ['incast-ecn', 'pause-propagation', 'link-cut']) runLab(`${directory}/${lab}`, `fabric/${lab}.yaml`, '--set', 'sample=auto');
   });
 });
@@ -20,13 +25,13 @@ async function open(path, options) {
 // A place on the plots, by the share of the range.
 async function place(page, share) {
   const box = await page.locator('.stack').boundingBox();
-  const left = 216 + 70;
-  return { x: box.x + left + (box.width - left - 30) * share, y: box.y + 150 };
+  const [left, right] = [216 + 70, 118];
+  return { x: box.x + left + (box.width - left - right) * share, y: box.y + 150 };
 }
 
 test('the plots of a run, with events, thresholds and pauses', async () => {
   const page = await open('/run/incast-ecn/time?at=500000000');
-  for (const title of ['Events', 'Rate allowed per flow', 'Rate sent per host port', 'Queue depth', 'Buffer and headroom in use', 'ECN marks per second', 'CNPs per second', 'Pauses']) {
+  for (const title of ['Events', 'Rate allowed per flow', 'Rate sent per host port', 'Queue depth', 'Buffer and headroom in use', 'Headroom by port and class', 'ECN marks per second', 'CNPs per second', 'Pauses']) {
     assert.equal(await page.getByRole('region', { name: title, exact: true }).count(), 1, title);
   }
   assert.ok((await pixels(page, 'section[aria-label="Pauses"] canvas', '--pause')) > 500);
@@ -126,4 +131,99 @@ test('a plot folds away, in the address too', async () => {
   assert.equal(parameter(page, 'hide'), 'queues');
   assert.equal(await page.getByRole('region', { name: 'Queue depth' }).locator('.u-wrap').count(), 0);
   assert.deepEqual(page.errors, []);
+});
+
+test('headroom has its lines and its limit', async () => {
+  const page = await open('/run/pause-propagation/time', { width: 1280, height: 800 });
+  const headroom = page.getByRole('region', { name: 'Headroom by port and class', exact: true });
+  await headroom.scrollIntoViewIfNeeded();
+  await page.waitForTimeout(400);
+  assert.ok((await headroom.locator('td.name').count()) > 1);
+  const answer = await (await page.request.get(`${rig.url}/api/runs/pause-propagation/series`)).json();
+  const most = Math.max(...answer.series.filter((s) => s.metric === 'headroom_B' && s.port !== '').map((s) => s.most));
+  assert.ok(most > 1000, `most ${most}`);
+  assert.ok((await pixels(page, 'section[aria-label="Headroom by port and class"] canvas', '--pause')) > 200, 'the limit is drawn');
+  assert.match(await page.getByRole('region', { name: 'Buffer and headroom in use', exact: true }).textContent(), /edge0 buffer.*edge0 headroom/s);
+  await rig.shot(page, 'time-headroom');
+  assert.deepEqual(page.errors, []);
+});
+
+test('faults and retransmissions have lanes, and lead to their packets and back', async () => {
+  const page = await open('/run/lost/time', { width: 1280, height: 800 });
+  const { events } = await (await page.request.get(`${rig.url}/api/runs/lost/events?kinds=fault,retransmission`)).json();
+  const again = events.find((e) => e.kind === 'retransmission' && e.port === 'h0:p0' && e.packet !== null);
+  assert.ok(again, JSON.stringify(events));
+  const pulled = events.find((e) => e.kind === 'fault' && e.text.startsWith('pulled'));
+  assert.deepEqual([pulled.time_ps, pulled.last_ps], [300e6, 500e6]);
+  const lanes = page.getByRole('region', { name: 'Events', exact: true });
+  assert.match(await lanes.textContent(), /fault.*retransmission/s);
+  assert.ok((await pixels(page, 'section[aria-label="Events"] canvas', '--fault')) > 30);
+  await rig.shot(page, 'time-faults');
+  // By search, which moves the cursor and shows the event.
+  await page.keyboard.press('/');
+  await page.getByRole('searchbox').fill('retransmission h0:p0');
+  await page.keyboard.press('Enter');
+  const link = page.getByRole('status').getByRole('link', { name: /^packet \d+$/ });
+  await link.waitFor();
+  const number = (await link.textContent()).match(/\d+/)[0];
+  assert.equal(number, String(again.packet));
+  await link.click();
+  await page.getByText(`Packet ${number}`, { exact: true }).waitFor();
+  const row = page.locator('.row.chosen');
+  assert.match(await row.textContent(), /retransmission/);
+  await rig.shot(page, 'time-packet-of-event');
+  const packet = await (await page.request.get(`${rig.url}/api/runs/lost/packets/${number}`)).json();
+  assert.ok(packet.flags.includes('retransmitted'));
+  assert.ok(Math.abs(packet.time_ps - again.time_ps) < 1e6);
+  // Back to the moment.
+  await page.locator('.about').getByRole('link', { name: 'Time' }).click();
+  await page.locator('.line.at').waitFor();
+  assert.equal(Number(await page.locator('.line.at').getAttribute('data-cursor')), packet.time_ps);
+  assert.deepEqual(page.errors, []);
+});
+
+test('zoomed in to single packets', async () => {
+  const page = await open('/run/lost/time?at=408000000&from=405000000&to=413000000', { width: 1920, height: 1080 });
+  await page.getByRole('heading', { name: 'Packets of this range' }).waitFor();
+  const first = page.locator('tbody tr a').first();
+  await first.waitFor();
+  await rig.shot(page, 'time-single-packets');
+  const number = await first.textContent();
+  await first.click();
+  await page.getByText(`Packet ${number}`, { exact: true }).waitFor();
+  // A moment outside of the range that is kept is brought into it.
+  await page.goto(`${rig.url}/run/lost/time?at=1000000000&from=405000000&to=413000000`);
+  await page.locator('.line.at').waitFor();
+  const [from, to] = [Number(parameter(page, 'from')), Number(parameter(page, 'to'))];
+  assert.ok(from <= 1000e6 && to >= 1000e6 && to - from === 8e6, `${from} to ${to}`);
+  assert.deepEqual(page.errors, []);
+});
+
+test('the fabric shows a fault while it lasts, with the way to its packet', async () => {
+  const page = await rig.page('/run/lost/fabric?at=400000000');
+  await drawn(page);
+  const list = page.getByRole('list', { name: 'Events now' });
+  await list.waitFor();
+  assert.match(await list.textContent(), /fault.*pulled \(cut\) between leaf0:swp31/s);
+  await rig.shot(page, 'fabric-fault');
+  const { events } = await (await page.request.get(`${rig.url}/api/runs/lost/events?kinds=retransmission`)).json();
+  const again = events.find((e) => e.packet !== null);
+  await page.goto(`${rig.url}/run/lost/fabric?at=${again.time_ps}`);
+  await drawn(page);
+  await page.getByRole('link', { name: `packet ${again.packet}`, exact: true }).click();
+  await page.getByText(`Packet ${again.packet}`, { exact: true }).waitFor();
+  assert.deepEqual(page.errors, []);
+});
+
+test('both themes and both sizes', async () => {
+  for (const dark of [false, true]) {
+    for (const [width, height] of [[1280, 800], [1920, 1080]]) {
+      const page = await open('/run/incast-ecn/time?at=500000000', { dark, width, height });
+      await rig.shot(page, `time-${width}${dark ? '-dark' : ''}`);
+      await page.getByRole('region', { name: 'Queue depth', exact: true }).scrollIntoViewIfNeeded();
+      await page.waitForTimeout(200);
+      await rig.shot(page, `time-${width}${dark ? '-dark' : ''}-below`);
+      assert.deepEqual(page.errors, []);
+    }
+  }
 });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft::serve {
@@ -28,17 +29,23 @@ void EventHub::publish(std::string_view event, std::string_view key, std::string
 void EventHub::forget(std::string_view event, std::string_view key) {
   const std::lock_guard lock(mutex_);
   values_.erase({std::string(event), std::string(key)});
+  text_ = nullptr;
 }
 
-std::string EventHub::newer_than(std::uint64_t& seen) const {
-  std::map<std::uint64_t, std::string> lines;
+std::shared_ptr<const std::string> EventHub::newer_than(std::uint64_t& seen) {
+  const std::uint64_t from = std::exchange(seen, version_);
+  if (text_ != nullptr && text_from_ == from && text_to_ == version_) return text_;
+  std::map<std::uint64_t, std::pair<const std::string*, const std::string*>> newer;
   for (const auto& [name, value] : values_) {
-    if (value.version > seen) lines[value.version] = fmt::format("event: {}\ndata: {}\n\n", name.first, value.data);
+    if (value.version > from) newer[value.version] = {&name.first, &value.data};
   }
   std::string text;
-  for (const auto& [version, line] : lines) text += line;
-  seen = version_;
-  return text;
+  for (const auto& [version, event] : newer)
+    text += fmt::format("event: {}\ndata: {}\n\n", *event.first, *event.second);
+  text_ = std::make_shared<const std::string>(std::move(text));
+  text_from_ = from;
+  text_to_ = version_;
+  return text_;
 }
 
 void EventHub::serve(const Send& send, bool watches_worlds) {
@@ -48,14 +55,15 @@ void EventHub::serve(const Send& send, bool watches_worlds) {
     world_watchers_ += watches_worlds ? 1 : 0;
   }
   std::uint64_t seen = 0;
-  std::string text = "retry: 1000\n\n";
-  while (send(text)) {
+  auto text = std::make_shared<const std::string>("retry: 1000\n\n");
+  static const auto still_here = std::make_shared<const std::string>(": still here\n\n");
+  while (send(*text)) {
     std::this_thread::sleep_for(kLeastInterval);
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kKeepAliveInterval, [&] { return stopped_ || version_ > seen; });
     if (stopped_) break;
     text = newer_than(seen);
-    if (text.empty()) text = ": still here\n\n";
+    if (text->empty()) text = still_here;
   }
   const std::lock_guard lock(mutex_);
   --listeners_;

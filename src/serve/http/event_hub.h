@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -37,13 +38,15 @@ class EventHub {
     std::uint64_t version = 0;
     std::string data;
   };
-  // All that is newer than `seen`, oldest first, as text of the stream.
-  std::string newer_than(std::uint64_t& seen) const;
+  // All that is newer than `seen`, oldest first, as text of the stream. Clients that have seen the same share one.
+  std::shared_ptr<const std::string> newer_than(std::uint64_t& seen);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::pair<std::string, std::string>, Value> values_;
   std::uint64_t version_ = 0;
+  std::uint64_t text_from_ = 0, text_to_ = 0;
+  std::shared_ptr<const std::string> text_;  // what is newer than text_from_, at text_to_
   std::size_t listeners_ = 0, world_watchers_ = 0;
   bool stopped_ = false;
 };

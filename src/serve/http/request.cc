@@ -21,6 +21,12 @@ std::string Request::text(const std::string& name, std::string_view otherwise) c
   return it == query.end() ? std::string(otherwise) : it->second;
 }
 
+Response shared_answer(std::shared_ptr<const std::string> body, std::string type) {
+  Response response{200, std::move(type), "", {}, {}};
+  response.shared = std::move(body);
+  return response;
+}
+
 Response problem(int status, std::string_view message, std::string_view remedy) {
   nlohmann::ordered_json error{{"message", message}};
   if (!remedy.empty()) error["remedy"] = remedy;

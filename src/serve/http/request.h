@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,7 +39,14 @@ struct Response {
   std::function<void(const Send&)> stream;
   // In place of a body: the file at this path, sent piece by piece; a part of it when the client asks for a range.
   std::string file = {};
+  // In place of a body: one that other clients get, too.
+  std::shared_ptr<const std::string> shared = {};
+
+  const std::string& text() const { return shared ? *shared : body; }
 };
+
+// A body that many get is in memory once.
+Response shared_answer(std::shared_ptr<const std::string> body, std::string type = "application/json");
 
 // {"errors": [{"message", "remedy"}]}, as every verb prints it with --json.
 Response problem(int status, std::string_view message, std::string_view remedy = "");

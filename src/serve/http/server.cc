@@ -49,8 +49,7 @@ Request request_of(const httplib::Request& from) {
 }
 
 // Not set_content: the library would compress it, again or with brotli at its slowest.
-void send_body(std::string&& from, const std::string& type, httplib::Response& to) {
-  auto body = std::make_shared<const std::string>(std::move(from));
+void send_shared(std::shared_ptr<const std::string> body, const std::string& type, httplib::Response& to) {
   if (body->empty()) {
     to.set_header("Content-Type", type);
     return;
@@ -59,6 +58,10 @@ void send_body(std::string&& from, const std::string& type, httplib::Response& t
       body->size(), type.c_str(), [body](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
         return offset <= body->size() && length <= body->size() - offset && sink.write(body->data() + offset, length);
       });
+}
+
+void send_body(std::string&& from, const std::string& type, httplib::Response& to) {
+  send_shared(std::make_shared<const std::string>(std::move(from)), type, to);
 }
 
 struct OpenFile {
@@ -123,6 +126,7 @@ void send_response(Response&& from, httplib::Request& request, httplib::Response
   for (const auto& [name, value] : from.header) to.set_header(name.c_str(), value);
   if (!from.file.empty()) return send_file(from, request, to);
   request.ranges.clear();
+  if (from.shared) return send_shared(std::move(from.shared), from.type, to);
   if (!from.stream) return send_body(std::move(from.body), from.type, to);
   auto stream = std::move(from.stream);
   to.set_chunked_content_provider(from.type.c_str(), [stream](std::size_t, httplib::DataSink& sink) {
@@ -162,9 +166,14 @@ bool is_too_large(const httplib::Request& request) {
   return length.size() > 9 || std::strtoul(length.c_str(), nullptr, 10) > kMostBody_B;
 }
 
+bool must_have_body(const httplib::Request& request) {
+  return request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+}
+
 // A body whose size is not known before it is read, or that grows when it is unpacked.
 bool is_unbounded(const httplib::Request& request) {
-  return request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
+  return (must_have_body(request) && !request.has_header("Content-Length")) ||
+         request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
          request.headers.count("Content-Length") > 1;
 }
 
@@ -185,14 +194,15 @@ class HttpServer final : public httplib::Server {
     ClientSocket client(socket, stopping);
     SocketStream stream(client);
     bool read_to_end = true;
-    for (std::size_t count = 1; read_to_end && count <= kMostRequests && client.wait_for_request(kKeepAlive); ++count) {
-      client.begin_request(kMostHeader_B + kMostBody_B, kRequestTime);
+    std::size_t count = 1;
+    for (; read_to_end && count <= kMostRequests && client.wait_for_request(kKeepAlive); ++count) {
+      client.begin_request(kMostHeader_B, kRequestTime);
       bool closed = false;
       read_to_end = false;  // what is no request ends here as well
       const bool answered = process_request(stream, count == kMostRequests, closed, [&](httplib::Request& request) {
         // Bodies of methods that have none are not read either.
-        const bool reads_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH" ||
-                                request.method == "DELETE";
+        const bool reads_body = must_have_body(request) || request.method == "DELETE";
+        client.allow_more(kMostBody_B);
         read_to_end = !is_too_large(request) && request.path.size() <= kLongestPath && !is_unbounded(request) &&
                       (reads_body || !has_body(request));
         if (read_to_end) return;
@@ -201,12 +211,31 @@ class HttpServer final : public httplib::Server {
       });
       if (!answered || closed) break;
     }
-    if (!read_to_end) client.linger();
+    // What is not read when a socket is closed takes the answers with it that are on their way.
+    if (!read_to_end || count >= kMostRequests) client.linger();
     shutdown(socket, SHUT_RDWR);
     close(socket);
     return true;
   }
 };
+
+ListenProblem listen_problem(const ServerOptions& options, int error) {
+  const std::string where = fmt::format("cannot listen on {} port {}", options.address, options.port);
+  switch (error) {
+    case EADDRINUSE:
+      return {where + ": another program has this port",
+              "another weft serve may run already; choose a port with --port, 0 for any that is free"};
+    case EACCES:
+    case EPERM:
+      return {where + ": it takes more rights", "choose a port of 1024 or more with --port"};
+    case 0:
+    case EADDRNOTAVAIL:
+      return {where + ": it is no address of this machine",
+              "leave --listen out for 127.0.0.1, or write 0.0.0.0 for all addresses (ip address lists them)"};
+    default:
+      return {fmt::format("{}: {}", where, std::strerror(error)), "choose another with --listen and --port"};
+  }
+}
 
 Response library_error(int status) {
   switch (status) {
@@ -237,7 +266,7 @@ struct Server::Parts {
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() = default;
 
-tl::expected<std::unique_ptr<Server>, std::string> Server::open(const ServerOptions& options, const Router& router) {
+tl::expected<std::unique_ptr<Server>, ListenProblem> Server::open(const ServerOptions& options, const Router& router) {
   auto parts = std::make_unique<Parts>();
   Parts& own = *parts;
   own.router = router;
@@ -294,8 +323,7 @@ tl::expected<std::unique_ptr<Server>, std::string> Server::open(const ServerOpti
     own.port = options.port;
   }
   if (own.port == 0) {
-    const std::string reason = errno == 0 ? "it is no address of this machine" : std::strerror(errno);
-    return tl::unexpected(fmt::format("cannot listen on {} port {}: {}", options.address, options.port, reason));
+    return tl::unexpected(listen_problem(options, errno));
   }
   own.http.raise_backlog();
   own.guard = Guard(options.address, static_cast<std::uint16_t>(own.port), options.token);

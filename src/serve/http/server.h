@@ -18,10 +18,14 @@ struct ServerOptions {
   std::string token;          // empty: none is needed
 };
 
+// Why an address cannot be had, and what to do.
+struct ListenProblem {
+  std::string message, remedy;
+};
+
 class Server {
  public:
-  // Takes the address; the error says why it cannot be had.
-  static tl::expected<std::unique_ptr<Server>, std::string> open(const ServerOptions& options, const Router& router);
+  static tl::expected<std::unique_ptr<Server>, ListenProblem> open(const ServerOptions& options, const Router& router);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -1,7 +1,11 @@
 #include "serve/http/static_routes.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "serve/http/page_files.h"
 
@@ -23,21 +27,25 @@ bool is_view(std::string_view path) {
   return std::find(std::begin(kViews), std::end(kViews), path.substr(0, path.find('/'))) != std::end(kViews);
 }
 
-Response page_file(const Request& request) {
+// The files as answers have them, in memory once.
+using SharedFiles = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
+
+Response page_file(const Request& request, const SharedFiles& files) {
   std::string path = request.path == "/" ? "index.html" : request.path.substr(1);
-  const PageFile* file = find_page_file(path);
-  if (file == nullptr || path.ends_with(".gz")) {
+  auto file = files.find(path);
+  if (file == files.end() || path.ends_with(".gz")) {
     if (!is_view(path)) return problem(404, "nothing is at " + request.path);
     path = "index.html";
-    file = find_page_file(path);
+    file = files.find(path);
   }
-  if (file == nullptr)
+  if (file == files.end())
     return {200, "text/plain; charset=utf-8", "built without the page (WEFT_PAGE=OFF); /api works\n", {}, {}};
-  Response response{200, type_of(path), std::string(file->bytes), {{"Cache-Control", "no-cache"}}, {}};
+  Response response = shared_answer(file->second, type_of(path));
+  response.header["Cache-Control"] = "no-cache";
   const auto accepted = request.header.find("accept-encoding");
-  const PageFile* packed = find_page_file(path + ".gz");
-  if (packed != nullptr && accepted != request.header.end() && accepted->second.find("gzip") != std::string::npos) {
-    response.body = packed->bytes;
+  const auto packed = files.find(path + ".gz");
+  if (packed != files.end() && accepted != request.header.end() && accepted->second.find("gzip") != std::string::npos) {
+    response.shared = packed->second;
     response.header["Content-Encoding"] = "gzip";
   }
   response.header["Vary"] = "Accept-Encoding";
@@ -53,7 +61,10 @@ const PageFile* find_page_file(std::string_view path) {
 }
 
 void add_static_routes(Router& router) {
-  router.add("GET", "/**", page_file);
+  SharedFiles files;
+  for (const PageFile& file : page_files())
+    files.emplace(std::string(file.path), std::make_shared<const std::string>(file.bytes));
+  router.add("GET", "/**", [files = std::move(files)](const Request& request) { return page_file(request, files); });
 }
 
 }  // namespace weft::serve

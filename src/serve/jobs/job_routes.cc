@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <span>
 
 #include "base/files.h"
 #include "results/sqlite_file.h"
+#include "serve/http/json_answer.h"
 #include "serve/jobs/job_slices.h"
-#include "serve/jobs/roofline.h"
+#include "serve/jobs/run_collectives.h"
 
 namespace weft::serve {
 
@@ -24,26 +23,72 @@ using lab::SqliteRows;
 
 constexpr std::size_t kMostResults_B = std::size_t{256} << 20;
 
-// Where the ranks of a job are, and what the hosts' ports carry.
-struct Machines {
-  std::map<std::string, double> rate_Bps;  // of all ports of a host
-  double slowest(const std::set<std::string>& hosts) const {
-    double least = 0;
-    for (const std::string& host : hosts) {
-      const auto it = rate_Bps.find(host);
-      if (it == rate_Bps.end()) return 0;
-      least = least == 0 ? it->second : std::min(least, it->second);
+// A column of a table, as a member of the same name.
+enum class Cell : std::uint8_t { kText, kInteger, kReal };
+struct Column {
+  const char* name;
+  Cell cell;
+};
+constexpr Column kRankColumns[] = {{"rank", Cell::kInteger},       {"host", Cell::kText},
+                                   {"gpu", Cell::kInteger},        {"compute_ps", Cell::kInteger},
+                                   {"slowed_ps", Cell::kInteger},  {"exposed_ps", Cell::kInteger},
+                                   {"receive_ps", Cell::kInteger}, {"late_ps", Cell::kInteger}};
+constexpr Column kStragglerColumns[] = {{"who", Cell::kText}, {"reason", Cell::kText}, {"lost_us", Cell::kReal}};
+
+// The rows of a workload in a table.
+Json rows_of(SqliteFile& file, const char* table, std::span<const Column> columns, const std::string& workload,
+             const char* order) {
+  std::string names;
+  for (const Column& column : columns) names += (names.empty() ? "" : ", ") + std::string(column.name);
+  const std::string query = fmt::format("SELECT {} FROM {} WHERE workload = ? ORDER BY {}", names, table, order);
+  SqliteRows rows(file, query.c_str());
+  rows.bind(workload);
+  Json list = Json::array();
+  while (rows.next()) {
+    Json row = Json::object();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const int at = static_cast<int>(i);
+      row[columns[i].name] = columns[i].cell == Cell::kText      ? Json(rows.text(at))
+                             : columns[i].cell == Cell::kInteger ? Json(rows.integer(at))
+                                                                 : Json(rows.real(at));
     }
-    return least;
+    list.push_back(std::move(row));
   }
+  return list;
+}
+
+// One row of bus bandwidth, as jobs and nccl-tests have it.
+struct BusRow {
+  std::string collective, groups;
+  std::int64_t size_B = 0, count = 1;
+  double busbw_Bps = 0, least_Bps = 0;
+  std::string choice;
+};
+Json json_of(const BusRow& row, const std::vector<workload::RooflineBound>& bounds) {
+  Json roofline = Json::array();
+  for (const workload::RooflineBound& bound : bounds)
+    roofline.push_back({{"name", bound.name}, {"where", bound.where}, {"Bps", bound.busbw_Bps}});
+  return {{"collective", row.collective},
+          {"groups", row.groups},
+          {"size_B", row.size_B},
+          {"count", row.count},
+          {"busbw_Bps", row.busbw_Bps},
+          {"least_Bps", row.least_Bps},
+          {"roofline_Bps", bounds.empty() ? Json() : Json(bounds.front().busbw_Bps)},
+          {"roofline", std::move(roofline)},
+          {"choice", row.choice}};
+}
+
+// What is asked for: the page draws the timeline first.
+struct Asked {
+  bool timeline = true, rooflines = true;
 };
 
-Machines read_machines(SqliteFile& file) {
-  Machines machines;
-  SqliteRows rows(file, "SELECT node, rate_bps FROM port WHERE rate_bps IS NOT NULL");
-  while (rows.next()) machines.rate_Bps[rows.text(0)] += static_cast<double>(rows.integer(1)) / 8;
-  return machines;
-}
+// A workload of the run that may be a job.
+struct Turn {
+  std::string name, kind;
+  std::int64_t from_ps = 0, to_ps = 0;
+};
 
 Json columns_of(const std::vector<JobSlice>& slices, const char* track, bool with_name) {
   Json columns;
@@ -78,43 +123,20 @@ void add_timeline(const JobTimeline& timeline, Json& job) {
   job["note"] = timeline.note;
 }
 
-// Of a group of ranks by its name, with the share of its hosts' ports that it can have: all groups of its kind work at
-// once, each with its part of the ranks of a host.
-CollectivePlace place_of_group(const JobTimeline& timeline, const std::string& group, const Machines& machines) {
-  std::set<std::uint32_t> ranks;
-  std::set<std::string> hosts;
-  std::map<std::string, std::set<std::uint32_t>> all_by_host, own_by_host;
-  for (const JobTrack& track : timeline.tracks) {
-    all_by_host[track.host].insert(track.rank);
-    if (track.name != group) continue;
-    ranks.insert(track.rank);
-    hosts.insert(track.host);
-    own_by_host[track.host].insert(track.rank);
-  }
-  double share = 1;
-  for (const std::string& host : hosts)
-    share =
-        std::min(share, static_cast<double>(own_by_host[host].size()) / static_cast<double>(all_by_host[host].size()));
-  return {static_cast<double>(ranks.size()), static_cast<double>(hosts.size()), machines.slowest(hosts) * share};
-}
-
-Json roofline_or_null(std::optional<double> value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json job_of(SqliteFile& file, const std::string& directory, const std::string& workload, bool only_job,
-            std::int64_t from_ps, const Machines& machines) {
-  Json job{{"workload", workload}, {"kind", "job"}, {"from_ps", from_ps}};
-  const std::string name = only_job ? "timeline.json" : "timeline-" + workload + ".json";
+Json job_of(OpenRun& run, const Turn& turn, bool only_job, const Asked& asked, RunCollectives& collectives) {
+  SqliteFile& file = run.file();
+  Json job{{"workload", turn.name}, {"kind", "job"}, {"from_ps", turn.from_ps}, {"to_ps", turn.to_ps}};
+  const std::string name = only_job ? "timeline.json" : "timeline-" + turn.name + ".json";
   std::ifstream stream;
-  if (is_plain_name(name)) stream.open(directory + "/" + name);
+  const std::string file_name = run.directory() + "/" + name;
+  if (asked.timeline && is_plain_name(name) && is_own_file(file_name)) stream.open(file_name);
   const JobTimeline timeline = read_job_timeline(stream);
   add_timeline(timeline, job);
 
   Json steps = Json::array();
   SqliteRows step_rows(file, "SELECT step_ps FROM job_step WHERE workload = ? ORDER BY step");
-  step_rows.bind(workload);
-  std::int64_t at_ps = from_ps;
+  step_rows.bind(turn.name);
+  std::int64_t at_ps = turn.from_ps;
   while (step_rows.next()) {
     const std::int64_t end_ps = at_ps + step_rows.integer(0);
     steps.push_back({{"from_ps", at_ps}, {"to_ps", end_ps}});
@@ -122,49 +144,27 @@ Json job_of(SqliteFile& file, const std::string& directory, const std::string& w
   }
   job["steps"] = std::move(steps);
 
-  Json ranks = Json::array();
-  SqliteRows rank_rows(file,
-                       "SELECT rank, host, gpu, compute_ps, slowed_ps, exposed_ps, receive_ps, late_ps FROM job_rank "
-                       "WHERE workload = ? ORDER BY rank");
-  rank_rows.bind(workload);
-  while (rank_rows.next()) {
-    ranks.push_back({{"rank", rank_rows.integer(0)},
-                     {"host", rank_rows.text(1)},
-                     {"gpu", rank_rows.integer(2)},
-                     {"compute_ps", rank_rows.integer(3)},
-                     {"slowed_ps", rank_rows.integer(4)},
-                     {"exposed_ps", rank_rows.integer(5)},
-                     {"receive_ps", rank_rows.integer(6)},
-                     {"late_ps", rank_rows.integer(7)}});
-  }
+  Json ranks = rows_of(file, "job_rank", kRankColumns, turn.name, "rank");
+  for (Json& rank : ranks)
+    rank["ports"] = collectives.ports_of(rank["host"].get<std::string>(), rank["gpu"].get<std::size_t>());
   job["ranks"] = std::max<std::size_t>(timeline.ranks, ranks.size());
   job["rank"] = std::move(ranks);
 
   Json busbw = Json::array();
-  SqliteRows collectives(file,
-                         "SELECT name, collective, size_B, busbw_Bps, min_busbw_Bps, slowest, kind, count FROM "
-                         "job_collective WHERE workload = ? ORDER BY kind, name, size_B");
-  collectives.bind(workload);
-  while (collectives.next()) {
-    const std::string collective = collectives.text(1);
-    const CollectivePlace place = place_of_group(timeline, collectives.text(5), machines);
-    busbw.push_back({{"collective", collectives.text(0)},
-                     {"groups", collectives.text(6)},
-                     {"size_B", collectives.integer(2)},
-                     {"count", collectives.integer(7)},
-                     {"busbw_Bps", collectives.real(3)},
-                     {"least_Bps", collectives.real(4)},
-                     {"roofline_Bps", roofline_or_null(busbw_roofline_Bps(collective, place))},
-                     {"choice", ""}});
+  SqliteRows rows(file,
+                  "SELECT name, kind, size_B, count, busbw_Bps, min_busbw_Bps, ranks FROM job_collective "
+                  "WHERE workload = ? ORDER BY kind, name, size_B");
+  rows.bind(turn.name);
+  while (rows.next()) {
+    const BusRow row{rows.text(0), rows.text(1), rows.integer(2), rows.integer(3), rows.real(4), rows.real(5), ""};
+    std::vector<workload::RooflineBound> bounds;
+    if (asked.rooflines)
+      bounds = collectives.of_job(turn.name, row.collective, row.groups, static_cast<std::size_t>(rows.integer(6)),
+                                  static_cast<std::uint64_t>(row.size_B));
+    busbw.push_back(json_of(row, bounds));
   }
   job["busbw"] = std::move(busbw);
-
-  Json stragglers = Json::array();
-  SqliteRows late(file, "SELECT who, reason, lost_us FROM job_straggler WHERE workload = ? ORDER BY lost_us DESC");
-  late.bind(workload);
-  while (late.next())
-    stragglers.push_back({{"who", late.text(0)}, {"reason", late.text(1)}, {"lost_us", late.real(2)}});
-  job["stragglers"] = std::move(stragglers);
+  job["stragglers"] = rows_of(file, "job_straggler", kStragglerColumns, turn.name, "lost_us DESC");
   return job;
 }
 
@@ -185,90 +185,62 @@ nlohmann::json tests_of(const nlohmann::json& results, const std::string& worklo
   return tests;
 }
 
-// Rows of nccl-tests; where its ranks were is in results.json.
-Json nccl_of(SqliteFile& file, const std::string& workload, const nlohmann::json& results, std::int64_t from_ps,
-             const Machines& machines) {
-  std::string program;
-  CollectivePlace place;
-  std::set<std::string> hosts;
-  nlohmann::json tests = tests_of(results, workload);
+// Rows of nccl-tests; how many ranks it had is in results.json.
+Json nccl_of(OpenRun& run, const Turn& turn, const nlohmann::json& results, const Asked& asked,
+             RunCollectives& collectives) {
+  const nlohmann::json tests = tests_of(results, turn.name);
+  std::string program = turn.name;
   if (!tests["args"].empty() && tests["args"][0].is_string()) program = tests["args"][0].get<std::string>();
-  for (const auto& device : tests["config"]["devices"]) {
-    ++place.ranks;
-    if (device.is_object() && device.contains("hostname") && device["hostname"].is_string())
-      hosts.insert(device["hostname"].get<std::string>());
-  }
-  place.hosts = static_cast<double>(hosts.size());
-  place.host_Bps = machines.slowest(hosts);
-  Json job{{"workload", workload}, {"kind", "nccl"}, {"from_ps", from_ps}};
+  Json job{{"workload", turn.name}, {"kind", "nccl"}, {"from_ps", turn.from_ps}, {"to_ps", turn.to_ps}};
   add_timeline({}, job);
-  job["ranks"] = static_cast<int>(place.ranks);
+  job["ranks"] = tests["config"]["devices"].size();
   job["steps"] = Json::array();
   job["rank"] = Json::array();
   Json busbw = Json::array();
-  SqliteRows rows(file,
-                  "SELECT size_B, busbw_GBps, in_place, choice FROM nccl_row WHERE workload = ? AND busbw_GBps IS NOT "
-                  "NULL ORDER BY in_place, size_B");
-  rows.bind(workload);
+  SqliteRows rows(run.file(),
+                  "SELECT size_B, busbw_GBps, choice FROM nccl_row WHERE workload = ? AND busbw_GBps IS NOT NULL AND "
+                  "in_place = 0 ORDER BY size_B");
+  rows.bind(turn.name);
   while (rows.next()) {
-    if (rows.integer(2) != 0) continue;
-    busbw.push_back({{"collective", program.empty() ? workload : program},
-                     {"groups", ""},
-                     {"size_B", rows.integer(0)},
-                     {"count", 1},
-                     {"busbw_Bps", rows.real(1) * 1e9},
-                     {"least_Bps", rows.real(1) * 1e9},
-                     {"roofline_Bps", roofline_or_null(busbw_roofline_Bps(program, place))},
-                     {"choice", rows.text(3)}});
+    const double busbw_Bps = rows.real(1) * 1e9;
+    const BusRow row{program, "", rows.integer(0), 1, busbw_Bps, busbw_Bps, rows.text(2)};
+    std::vector<workload::RooflineBound> bounds;
+    if (asked.rooflines) bounds = collectives.of_tests(turn.name, static_cast<std::uint64_t>(row.size_B));
+    busbw.push_back(json_of(row, bounds));
   }
   job["busbw"] = std::move(busbw);
   job["stragglers"] = Json::array();
   return job;
 }
 
-bool has_table(SqliteFile& file, const char* name) {
-  SqliteRows rows(file, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
-  rows.bind(name);
-  return rows.next();
-}
-
-Response list_jobs(const Request& request, const RunPlace& place) {
-  const auto directory = place.find(request.match[0]);
-  if (!directory) return problem(404, fmt::format("there is no run {}", request.match[0]));
-  Json jobs = Json::array();
-  const auto store = place.file(request.match[0], "results.sqlite");
-  if (!store) return {200, "application/json", Json{{"jobs", jobs}}.dump(), {}, {}};
-  SqliteFile file(*store, SqliteFile::Mode::kRead);
-  const Machines machines = read_machines(file);
-  struct Turn {
-    std::string name, kind;
-    std::int64_t from_ps;
-  };
+Response jobs_of(const Request& request, OpenRun& run) {
+  const Asked asked{request.text("timeline") != "0", request.text("rooflines") != "0"};
   std::vector<Turn> turns;
-  SqliteRows workloads(file, "SELECT name, kind, from_ps FROM workload");
-  while (workloads.next()) turns.push_back({workloads.text(0), workloads.text(1), workloads.integer(2)});
-  const bool has_jobs = has_table(file, "job_step"), has_nccl = has_table(file, "nccl_row");
+  SqliteRows workloads(run.file(), "SELECT name, kind, from_ps, to_ps FROM workload");
+  while (workloads.next())
+    turns.push_back({workloads.text(0), workloads.text(1), workloads.integer(2), workloads.integer(3)});
+  const bool has_jobs = run.has_table("job_step"), has_nccl = run.has_table("nccl_row");
+  Json jobs = Json::array();
+  if (!has_jobs && !has_nccl) return json_answer(Json{{"jobs", jobs}});
   const auto job_count = std::count_if(turns.begin(), turns.end(), [](const Turn& turn) { return turn.kind == "job"; });
   nlohmann::json results;
   if (has_nccl) {
-    const auto text = read_file(*directory + "/results.json", kMostResults_B);
+    const auto text = read_file(run.directory() + "/results.json", kMostResults_B);
     if (text) results = nlohmann::json::parse(*text, nullptr, false);
     if (!results.is_object()) results = nlohmann::json::object();
   }
+  RunCollectives collectives(run);
   for (const Turn& turn : turns) {
-    if (turn.kind == "job" && has_jobs)
-      jobs.push_back(job_of(file, *directory, turn.name, job_count == 1, turn.from_ps, machines));
-    if (turn.kind == "nccl" && has_nccl) jobs.push_back(nccl_of(file, turn.name, results, turn.from_ps, machines));
+    if (turn.kind == "job" && has_jobs) jobs.push_back(job_of(run, turn, job_count == 1, asked, collectives));
+    if (turn.kind == "nccl" && has_nccl) jobs.push_back(nccl_of(run, turn, results, asked, collectives));
   }
-  if (!file.error().empty()) return problem(500, "results.sqlite: " + file.error());
-  const Json answer{{"jobs", std::move(jobs)}};
-  return {200, "application/json", answer.dump(-1, ' ', false, Json::error_handler_t::replace), {}, {}};
+  return json_answer(Json{{"jobs", std::move(jobs)}});
 }
 
 }  // namespace
 
-void add_job_routes(Router& router, const RunPlace& place) {
-  router.add("GET", "/api/runs/*/jobs", [&place](const Request& request) { return list_jobs(request, place); });
+void add_job_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
+  router.add("GET", "/api/runs/*/jobs", on_run(place, cache, jobs_of));
 }
 
 }  // namespace weft::serve

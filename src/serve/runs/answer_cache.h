@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <list>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,14 +16,18 @@ class AnswerCache {
  public:
   explicit AnswerCache(std::size_t most_B = std::size_t{96} << 20) : most_B_(most_B) {}
 
-  std::optional<std::string> find(const std::string& key);
+  // Null when there is none. Who has it keeps it, whatever the cache forgets.
+  std::shared_ptr<const std::string> find(const std::string& key);
   // Larger than a quarter of the room: not kept.
-  void keep(const std::string& key, std::string_view body);
+  void keep(const std::string& key, std::shared_ptr<const std::string> body);
   std::size_t size_B() const;
 
  private:
+  static constexpr std::size_t kEntry_B = 256;  // what the lists and the allocator add to one
   struct Entry {
-    std::string key, body;
+    std::string key;
+    std::shared_ptr<const std::string> body;
+    std::size_t size_B() const { return key.size() + body->size() + kEntry_B; }
   };
   std::size_t most_B_;
   mutable std::mutex mutex_;

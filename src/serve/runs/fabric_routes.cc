@@ -2,6 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "serve/http/json_answer.h"
 #include "serve/runs/activity.h"
@@ -17,15 +18,36 @@ Json number_or_null(const lab::SqliteRows& rows, int column) {
   return rows.is_null(column) ? Json() : Json(rows.integer(column));
 }
 
-Json nodes_of(OpenRun& run) {
+// Headroom of priority groups: by port, and what ports without a row of their own have. Older runs do not say.
+class Headrooms {
+ public:
+  explicit Headrooms(OpenRun& run) {
+    if (!run.has_table("headroom")) return;
+    lab::SqliteRows rows(run.file(),
+                         "SELECT node, coalesce(port, ''), coalesce(class, -1), size_B FROM headroom ORDER BY rowid");
+    while (rows.next()) sizes_[{rows.text(0), rows.text(1), rows.integer(2)}] = rows.integer(3);
+  }
+  Json of(const std::string& node, const std::string& port, std::int64_t group) const {
+    auto at = sizes_.find({node, port, group});
+    if (at == sizes_.end()) at = sizes_.find({node, "", group});
+    return at == sizes_.end() ? Json() : Json(at->second);
+  }
+
+ private:
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> sizes_;
+};
+
+Json nodes_of(OpenRun& run, const Headrooms& headrooms) {
   Json list = Json::array();
-  lab::SqliteRows rows(run.file(), "SELECT name, kind, model, tier FROM node ORDER BY rowid");
+  lab::SqliteRows rows(run.file(), "SELECT name, kind, model, tier, pool_B FROM node ORDER BY rowid");
   while (rows.next()) {
     const std::string kind = rows.text(1);
     list.push_back({{"name", rows.text(0)},
                     {"kind", kind == "vm" ? "host" : kind},
                     {"model", rows.text(2)},
-                    {"tier", rows.is_null(3) ? 0 : rows.integer(3) + 1}});
+                    {"tier", rows.is_null(3) ? 0 : rows.integer(3) + 1},
+                    {"pool_B", kind == "switch" ? number_or_null(rows, 4) : Json()},
+                    {"headroom_pool_B", headrooms.of(rows.text(0), "", -1)}});
   }
   return list;
 }
@@ -42,7 +64,7 @@ Json links_of_fabric(OpenRun& run) {
 }
 
 // The limits are those of a switch; every port with a cable has them.
-Json queues_of_fabric(OpenRun& run) {
+Json queues_of_fabric(OpenRun& run, const Headrooms& headrooms) {
   std::map<std::string, std::vector<std::string>> ports;
   lab::SqliteRows cabled(run.file(),
                          "SELECT p.node, p.name FROM port p JOIN node n ON n.name = p.node WHERE n.kind = 'switch' "
@@ -59,14 +81,17 @@ Json queues_of_fabric(OpenRun& run) {
                       {"xoff_B", number_or_null(rows, 2)},
                       {"xon_B", number_or_null(rows, 3)},
                       {"ecn_min_B", number_or_null(rows, 4)},
-                      {"ecn_max_B", number_or_null(rows, 5)}});
+                      {"ecn_max_B", number_or_null(rows, 5)},
+                      {"headroom_B", headrooms.of(node, port, rows.integer(1))}});
   }
   return list;
 }
 
 Response fabric_of(OpenRun& run) {
-  return json_answer(
-      Json{{"nodes", nodes_of(run)}, {"links", links_of_fabric(run)}, {"queues", queues_of_fabric(run)}});
+  const Headrooms headrooms(run);
+  return json_answer(Json{{"nodes", nodes_of(run, headrooms)},
+                          {"links", links_of_fabric(run)},
+                          {"queues", queues_of_fabric(run, headrooms)}});
 }
 
 Response activity_of(const Request& request, OpenRun& run) {

@@ -9,6 +9,7 @@
 #include "serve/http/json_answer.h"
 #include "serve/runs/flow_names.h"
 #include "serve/runs/flow_summary.h"
+#include "serve/runs/latency_rows.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_explanation.h"
 
@@ -19,9 +20,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostPaths = 2000;  // in one answer
 
-constexpr const char* kFlowColumns[] = {"id",       "name",      "workload",    "source",   "destination",   "size_B",
-                                        "start_ps", "fct_ps",    "goodput_bps", "slowdown", "retransmitted", "cnps",
-                                        "state",    "bottleneck"};
+constexpr const char* kFlowColumns[] = {
+    "id",          "name",     "workload",       "source",         "destination",   "size_B", "start_ps", "fct_ps",
+    "goodput_bps", "slowdown", "latency_p50_ps", "latency_p99_ps", "retransmitted", "cnps",   "state",    "bottleneck"};
+using Latencies = std::map<std::string, FlowLatencyRow>;
 
 class FlowTable {
  public:
@@ -45,9 +47,14 @@ Json real_or_null(const lab::SqliteRows& rows, int column) {
   return rows.is_null(column) ? Json() : Json(rows.real(column));
 }
 
+Json latency_or_null(const Latencies& latencies, const std::string& id, Time_ps FlowLatencyRow::*value) {
+  const auto at = latencies.find(id);
+  return at == latencies.end() ? Json() : Json(at->second.*value);
+}
+
 // Flows of the lab. Their start is stored from the start of their workload.
 std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::string, const lab::FlowAnswer*>& answers,
-                                FlowTable& out) {
+                                const Latencies& latencies, FlowTable& out) {
   std::set<std::string> ids;
   if (!run.has_table("flow")) return ids;
   std::map<std::pair<std::string, std::int64_t>, std::string> names;
@@ -65,7 +72,8 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
     const auto answer = answers.find(id);
     out.add({id, name == names.end() ? "" : name->second, workload, rows.text(2), rows.text(3), rows.integer(4),
              integer_or_null(rows, 5), integer_or_null(rows, 6), real_or_null(rows, 7), real_or_null(rows, 8),
-             rows.integer(9), rows.integer(10), rows.text(11),
+             latency_or_null(latencies, id, &FlowLatencyRow::p50_ps),
+             latency_or_null(latencies, id, &FlowLatencyRow::p99_ps), rows.integer(9), rows.integer(10), rows.text(11),
              answer == answers.end() ? "" : answer->second->bottleneck});
     ids.insert(id);
   }
@@ -74,16 +82,18 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
 
 // What other workloads sent from one port to another.
 void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set<std::string>& rows_of_table,
-               FlowTable& out) {
+               const Latencies& latencies, FlowTable& out) {
   std::map<std::pair<std::string, std::string>, std::int64_t> cnps;
   lab::SqliteRows rows(run.file(), "SELECT peer, port, sum(count) FROM event WHERE kind = 'cnp' GROUP BY peer, port");
   while (rows.next()) cnps[{rows.text(0), rows.text(1)}] = rows.integer(2);
   for (const lab::FlowAnswer& flow : explanation.flows) {
-    if (rows_of_table.contains(flow_id(flow))) continue;
+    const std::string id = flow_id(flow);
+    if (rows_of_table.contains(id)) continue;
     const auto heard = cnps.find({flow.from, flow.to});
-    out.add({flow_id(flow), flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps,
-             flow.last_ps - flow.first_ps, nullptr, nullptr, flow.again, heard == cnps.end() ? 0 : heard->second,
-             flow.state.empty() ? "done" : flow.state, flow.bottleneck});
+    out.add({id, flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps, flow.last_ps - flow.first_ps,
+             nullptr, nullptr, latency_or_null(latencies, id, &FlowLatencyRow::p50_ps),
+             latency_or_null(latencies, id, &FlowLatencyRow::p99_ps), flow.again,
+             heard == cnps.end() ? 0 : heard->second, flow.state.empty() ? "done" : flow.state, flow.bottleneck});
   }
 }
 
@@ -92,8 +102,9 @@ Response flows_of(OpenRun& run) {
   std::unordered_map<std::string, const lab::FlowAnswer*> answers;
   for (const lab::FlowAnswer& flow : explanation->flows) answers.emplace(flow_id(flow), &flow);
   FlowTable table;
-  const std::set<std::string> ids = add_flows(run, answers, table);
-  add_pairs(run, *explanation, ids, table);
+  const Latencies latencies = flow_latencies(run);
+  const std::set<std::string> ids = add_flows(run, answers, latencies, table);
+  add_pairs(run, *explanation, ids, latencies, table);
   return json_answer(table.columns());
 }
 
@@ -126,9 +137,22 @@ Response paths_of(const Request& request, OpenRun& run) {
   while (path.next()) {
     if (const auto at = hops.find(path.integer(0)); at != hops.end()) at->second.push_back(path.text(1));
   }
-  Json paths = Json::object();
-  for (const auto& [id, sender] : senders) paths[id] = hops[sender];
-  return json_answer(Json{{"paths", paths}});
+  std::unordered_map<std::int64_t, Json> earlier;
+  lab::SqliteRows before(run.file(),
+                         "SELECT sender, until_ps, port FROM sender_path_before ORDER BY sender, until_ps, hop");
+  while (before.next()) {
+    if (!hops.contains(before.integer(0))) continue;
+    Json& list = earlier.try_emplace(before.integer(0), Json::array()).first->second;
+    if (list.empty() || list.back()["until_ps"] != before.integer(1))
+      list.push_back({{"until_ps", before.integer(1)}, {"path", Json::array()}});
+    if (!before.text(2).empty()) list.back()["path"].push_back(before.text(2));
+  }
+  Json paths = Json::object(), changed = Json::object();
+  for (const auto& [id, sender] : senders) {
+    paths[id] = hops[sender];
+    if (const auto at = earlier.find(sender); at != earlier.end()) changed[id] = at->second;
+  }
+  return json_answer(Json{{"paths", paths}, {"before", changed}});
 }
 
 }  // namespace

@@ -106,10 +106,12 @@ Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler) {
     if (is_being_written(*directory))
       return problem(409, fmt::format("{} is being written", id), "ask again when the run has ended");
     const std::string key = cache_key(request, *directory);
-    if (auto body = cache.find(key)) return Response{200, "application/json", std::move(*body), {}, {}};
+    if (auto body = cache.find(key)) return shared_answer(std::move(body));
     try {
       Response response = answer_about(request, id, *directory, handler);
-      if (response.status == 200) cache.keep(key, response.body);
+      if (response.status != 200) return response;
+      response.shared = std::make_shared<const std::string>(std::move(response.body));
+      cache.keep(key, response.shared);
       return response;
     } catch (const std::exception& error) {
       return problem(500, fmt::format("the results of {} cannot be used: {}", id, error.what()), "run the lab again");

@@ -15,6 +15,7 @@
 #include "results/report_text.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/run_explanation.h"
+#include "serve/runs/workload_summary.h"
 
 namespace weft::serve {
 
@@ -46,7 +47,7 @@ Json empty_entry(const std::string& id, const std::string& directory) {
 void fill_from_store(OpenRun& run, Json& entry) {
   entry["lab"] = run.text("lab");
   entry["seed"] = std::strtoull(run.text("seed").c_str(), nullptr, 10);
-  entry["set"] = lines_of(run.text("set"));
+  entry["set"] = set_of(run);
   entry["end_ps"] = run.end_ps();
   entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
   lab::SqliteRows rows(run.file(), "SELECT count(*), coalesce(sum(met), 0) FROM expectation");
@@ -94,25 +95,13 @@ Json expectations_of(OpenRun& run) {
   return list;
 }
 
-std::string flows_summary(OpenRun& run, const std::string& workload) {
-  lab::SqliteRows rows(run.file(),
-                       "SELECT count(*), coalesce(sum(state = 'done'), 0), coalesce(max(fct_ps), 0) FROM flow WHERE "
-                       "workload = ?");
-  rows.bind(workload);
-  if (!rows.next() || rows.integer(0) == 0) return "";
-  std::string out =
-      fmt::format("{} of {} done", rows.integer(1), counted(static_cast<std::uint64_t>(rows.integer(0)), "flow"));
-  if (rows.integer(1) > 0) out += ", the slowest in " + lab::time_text(rows.integer(2));
-  return out;
-}
-
 Json workloads_of(OpenRun& run) {
   Json list = Json::array();
-  const bool has_flows = run.has_table("flow");
+  const auto summaries = workload_summaries(run);
   lab::SqliteRows rows(run.file(), "SELECT name, kind, failure, from_ps, to_ps FROM workload ORDER BY rowid");
   while (rows.next()) {
     std::string summary = rows.text(2);
-    if (summary.empty() && has_flows) summary = flows_summary(run, rows.text(0));
+    if (const auto it = summaries.find(rows.text(0)); summary.empty() && it != summaries.end()) summary = it->second;
     list.push_back({{"name", rows.text(0)},
                     {"kind", rows.text(1)},
                     {"from_ps", rows.integer(3)},
@@ -194,6 +183,15 @@ std::string node_of_port(const std::string& port) {
   return port.substr(0, port.find(':'));
 }
 
+std::vector<std::string> set_of(const OpenRun& run) {
+  std::vector<std::string> set;
+  const auto list = nlohmann::json::parse(run.text("set"), nullptr, false);
+  if (!list.is_array()) return lines_of(run.text("set"));  // of an older weft
+  for (const auto& each : list)
+    if (each.is_string()) set.push_back(each.get<std::string>());
+  return set;
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
@@ -226,6 +224,13 @@ Json entry_of(const std::string& id, const std::string& directory) {
 
 std::string run_entry(const std::string& id, const std::string& directory) {
   return json_text(entry_of(id, directory));
+}
+
+std::string running_entry(const std::string& id, const std::string& directory) {
+  Json entry = empty_entry(id, directory);
+  entry["state"] = "running";
+  entry["headline"] = "It is being written.";
+  return json_text(entry);
 }
 
 std::string run_details(OpenRun& run) {

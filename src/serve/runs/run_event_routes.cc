@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/http/json_answer.h"
-#include "serve/runs/run_events.h"
 
 namespace weft::serve {
 
@@ -21,13 +20,14 @@ std::set<std::string> kinds_of(const std::string& text) {
   return kinds;
 }
 
-Response events_of(const Request& request, OpenRun& run) {
+Response events_of(const Request& request, OpenRun& run, const FindPackets& find_packets) {
   const auto window = window_of(request, run);
   const auto limit = request.number("limit", 2000, 1, 50'000);
   if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
   if (!limit) return problem(422, "limit is a number from 1 to 50000");
   RunEvents read = read_events(run, *window, kinds_of(request.text("kinds")));
   const std::uint64_t merged = thin_events(read.events, *window, static_cast<std::size_t>(*limit));
+  find_packets(run, read.events);
   Json list = Json::array();
   for (const RunEvent& each : read.events)
     list.push_back({{"id", each.id},
@@ -38,14 +38,17 @@ Response events_of(const Request& request, OpenRun& run) {
                     {"port", each.port},
                     {"text", each.text},
                     {"flow", each.flow.empty() ? Json() : Json(each.flow)},
-                    {"packet", nullptr}});
+                    {"packet", each.packet == 0 ? Json() : Json(each.packet)}});
   return json_answer(Json{{"events", list}, {"left_out", merged}, {"kinds", read.kinds}});
 }
 
 }  // namespace
 
-void add_run_event_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
-  router.add("GET", "/api/runs/*/events", on_run(place, cache, events_of));
+void add_run_event_routes(Router& router, const RunPlace& place, AnswerCache& cache, FindPackets find_packets) {
+  router.add("GET", "/api/runs/*/events",
+             on_run(place, cache, [find_packets = std::move(find_packets)](const Request& request, OpenRun& run) {
+               return events_of(request, run, find_packets);
+             }));
 }
 
 }  // namespace weft::serve

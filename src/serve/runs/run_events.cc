@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/plural.h"
 #include "serve/runs/flow_names.h"
@@ -15,12 +16,22 @@ namespace {
 class EventReader {
  public:
   EventReader(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds)
-      : run_(run), names_(run), window_(window), kinds_(kinds) {}
+      : run_(run), names_(run), window_(window), kinds_(kinds) {
+    lab::SqliteRows senders(run_.file(), "SELECT port, peer, qpn, peer_qpn FROM sender WHERE NOT replies ORDER BY id");
+    while (senders.next()) {
+      const auto qpn = senders.integer(2), peer_qpn = senders.integer(3);
+      peer_qpns_.try_emplace({senders.text(0), qpn}, peer_qpn);
+      sender_qpns_.try_emplace({senders.text(0), senders.text(1), peer_qpn}, qpn);
+    }
+    lab::SqliteRows links(run_.file(), "SELECT port, peer FROM link ORDER BY rowid");
+    while (links.next()) peers_.try_emplace(links.text(0), links.text(1));
+  }
 
   RunEvents read() {
     read_noted();
     read_pauses();
     read_drops();
+    read_faults();
     std::stable_sort(out_.events.begin(), out_.events.end(),
                      [](const RunEvent& a, const RunEvent& b) { return a.time_ps < b.time_ps; });
     return std::move(out_);
@@ -47,6 +58,7 @@ class EventReader {
       event.port = rows.text(5);
       event.text = text_of_noted(rows, event);
       event.flow = flow_of_noted(rows, event);
+      event.frame = frame_of_noted(rows, event);
       add(std::move(event));
     }
   }
@@ -67,6 +79,8 @@ class EventReader {
     if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);
     if (event.kind == "timeout")
       return fmt::format("{} without an answer of {}, PSN {}", counted(event.count, "timeout"), peer, rows.integer(12));
+    if (event.kind == "retransmission")
+      return fmt::format("{} sent again to {}, from PSN {} on", counted(event.count, "packet"), peer, rows.integer(12));
     if (event.kind == "pfc_storm") return fmt::format("the watchdog finds queue {} in a pause storm", rows.integer(7));
     if (event.kind == "pfc_storm_over") return fmt::format("the pause storm of queue {} is over", rows.integer(7));
     if (event.kind == "link_down") return "link down";
@@ -79,6 +93,40 @@ class EventReader {
     if (event.kind == "ce_mark") return names_.of_receiver(rows.text(9), rows.text(10), qpn);
     if (event.kind == "cnp") return names_.of_receiver(rows.text(6), event.port, qpn);
     return qpn == 0 ? "" : names_.of_sender(event.port, qpn);
+  }
+
+  EventFrame frame_of_noted(const lab::SqliteRows& rows, const RunEvent& event) const {
+    EventFrame frame;
+    frame.port = event.port;
+    frame.peer = peer_of(event.port);
+    frame.destination = rows.text(6);
+    frame.qp = static_cast<std::uint32_t>(rows.integer(11));
+    frame.psn = static_cast<std::uint32_t>(rows.integer(12));
+    if (event.kind == "ce_mark") {
+      frame.kind = EventFrameKind::kMarked;
+      frame.destination = rows.text(10);
+    } else if (event.kind == "cnp") {
+      frame.kind = EventFrameKind::kCnp;
+      const auto at = sender_qpns_.find({frame.destination, event.port, rows.integer(11)});
+      if (at == sender_qpns_.end()) return {};
+      frame.qp = static_cast<std::uint32_t>(at->second);
+    } else if (event.kind == "rate_cut") {
+      frame.kind = EventFrameKind::kCnpIn;
+    } else if (event.kind == "nak") {
+      frame.kind = EventFrameKind::kNakIn;
+    } else if (event.kind == "rnr") {
+      frame.kind = EventFrameKind::kRnrIn;
+    } else if (event.kind == "retransmission" || event.kind == "timeout") {
+      frame.kind = EventFrameKind::kRequest;
+      const auto at = peer_qpns_.find({event.port, rows.integer(11)});
+      if (at == peer_qpns_.end()) return {};
+      frame.qp = static_cast<std::uint32_t>(at->second);
+    }
+    return frame;
+  }
+  std::string peer_of(const std::string& port) const {
+    const auto at = peers_.find(port);
+    return at == peers_.end() ? "" : at->second;
   }
 
   // Files of older versions lack it.
@@ -127,6 +175,7 @@ class EventReader {
         event.text += fmt::format(", class {}", c);
         if (!rows.text(8).empty()) event.text += group_text(rows, port);
         if (!rows.text(7).empty()) event.text += ": " + rows.text(7);
+        event.frame = {EventFrameKind::kPause, port, peer_of(port), "", 0, 0, static_cast<int>(c), ""};
         if (c > 0 && classes != 1 << c) event.id += fmt::format(".{}", c);
         open.emplace(std::pair(port, c), std::move(event));
       }
@@ -150,6 +199,36 @@ class EventReader {
       event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {} B", rows.text(5), rows.text(7), rows.text(8),
                                rows.integer(10), rows.integer(4), rows.integer(6));
       event.flow = names_.of_receiver(rows.text(7), rows.text(8), rows.integer(9));
+      event.frame = {EventFrameKind::kLost,
+                     event.port,
+                     "",
+                     rows.text(8),
+                     static_cast<std::uint32_t>(rows.integer(9)),
+                     static_cast<std::uint32_t>(rows.integer(10)),
+                     0,
+                     ""};
+      add(std::move(event));
+    }
+  }
+
+  // One for each fault that took effect, as long as it lasted.
+  void read_faults() {
+    if (!run_.has_table("fault_time")) return;  // an older run
+    lab::SqliteRows rows(run_.file(),
+                         "SELECT rowid, name, action, port, peer, from_ps, to_ps, hits FROM fault_time ORDER BY rowid");
+    while (rows.next()) {
+      RunEvent event;
+      event.id = fmt::format("f{}", rows.integer(0));
+      event.time_ps = rows.integer(5);
+      event.last_ps = rows.integer(6);
+      event.kind = "fault";
+      event.port = rows.text(3);
+      const std::string name = rows.text(1), action = rows.text(2);
+      event.text = name.starts_with(action) ? name : fmt::format("{} ({})", name, action);
+      event.text += fmt::format(" between {} and {}", event.port, rows.text(4));
+      if (const std::int64_t hits = rows.integer(7); hits > 0)
+        event.text += fmt::format(", {} hit", counted(static_cast<std::uint64_t>(hits), "frame"));
+      event.frame = {EventFrameKind::kFault, event.port, rows.text(4), "", 0, 0, 0, name};
       add(std::move(event));
     }
   }
@@ -158,6 +237,9 @@ class EventReader {
   FlowNames names_;
   TimeWindow window_;
   const std::set<std::string>& kinds_;
+  std::map<std::string, std::string> peers_;                                // by port: the cable's other end
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> peer_qpns_;  // by port and QP that sends
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> sender_qpns_;  // by from, to, QP at `to`
   RunEvents out_;
 };
 

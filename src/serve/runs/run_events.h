@@ -1,4 +1,5 @@
-// What happened in a run, as one list in order of time: marks, CNPs, rate cuts, losses, pauses, the watchdog, links.
+// What happened in a run, as one list in order of time: marks, CNPs, rate cuts, losses,
+// retransmissions, pauses, the watchdog, links, faults.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "serve/runs/event_frame.h"
 #include "serve/runs/open_run.h"
 
 namespace weft::serve {
 
 struct RunEvent {
-  std::string id;  // "e12": row 12 of the table event; p pause_event, d drop_record
+  std::string id;  // "e12": row 12 of the table event; p pause_event, d drop_record, f fault_time
   Time_ps time_ps = 0, last_ps = 0;
   std::uint64_t count = 1;
   std::string kind, port, text, flow;
+  EventFrame frame = {};     // of the first
+  std::uint64_t packet = 0;  // its number in the capture; 0: not known
 };
 
 struct RunEvents {

@@ -127,10 +127,46 @@ void add_analysis_findings(const analyze::Analysis& analysis, Json& list) {
   }
 }
 
+// What the results have, whatever was found in it.
+void say_results(OpenRun& run, Json& looked_at) {
+  const auto count_of = [&](const char* query) {
+    lab::SqliteRows rows(run.file(), query);
+    return rows.next() ? static_cast<std::uint64_t>(rows.integer(0)) : 0;
+  };
+  const std::uint64_t expected = count_of("SELECT count(*) FROM expectation");
+  looked_at.push_back(expected == 0
+                          ? "expectations: the lab has none"
+                          : fmt::format("expectations: {} of {} met",
+                                        count_of("SELECT count(*) FROM expectation WHERE met = 1"), expected));
+  looked_at.push_back(fmt::format("results: {}, {}, {} with their counters",
+                                  counted(count_of("SELECT count(*) FROM workload"), "workload"),
+                                  counted(count_of("SELECT count(*) FROM sender"), "sender"),
+                                  counted(count_of("SELECT count(*) FROM port"), "port")));
+  std::string events;
+  lab::SqliteRows rows(run.file(), "SELECT kind, sum(count) FROM event GROUP BY kind ORDER BY kind");
+  while (rows.next()) events += fmt::format("{} {} {}", events.empty() ? "" : ",", rows.integer(1), rows.text(0));
+  looked_at.push_back("events of the whole run:" + (events.empty() ? " none" : events));
+}
+
+void say_checks(const analyze::Analysis& analysis, Json& looked_at) {
+  looked_at.push_back(fmt::format("capture: {} at {}", counted(analysis.capture.frames, "frame"),
+                                  counted(analysis.capture.points.size(), "port")));
+  for (const analyze::CheckResult& check : analysis.findings.checks()) {
+    const char* const verdict = check.verdict == analyze::Verdict::kHealthy ? ", healthy" : ", see above";
+    looked_at.push_back(check.verdict == analyze::Verdict::kNotEnough
+                            ? fmt::format("{}: {}", check.check, check.missing)
+                            : fmt::format("{}: {} {}{}", check.check, check.looked_at, check.unit, verdict));
+  }
+}
+
 // What takes longer than a person waits for is left to the verb.
-void add_analysis(OpenRun& run, Json& list) {
-  const std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
-  if (files.empty()) return;
+void add_analysis(OpenRun& run, Json& list, Json& looked_at) {
+  std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
+  std::erase_if(files, [](const std::string& file) { return !is_own_file(file); });
+  if (files.empty()) {
+    looked_at.push_back("capture: the run has none, packets were not looked at (weft run --capture all)");
+    return;
+  }
   analyze::AnalyzeOptions options;
   if (const auto lab = lab_of_run(run)) options.contract = gear::wire_contract(*lab);
   options.origin_ns = observe::Capture::kEpoch_ns;
@@ -142,6 +178,7 @@ void add_analysis(OpenRun& run, Json& list) {
     const auto analysis = analyze::analyze_files(files, options);
     if (analysis) {
       add_analysis_findings(*analysis, list);
+      say_checks(*analysis, looked_at);
     } else {
       list.push_back(finding("warning", "analyze", "capture", analysis.error()));
     }
@@ -149,6 +186,7 @@ void add_analysis(OpenRun& run, Json& list) {
     Json each = finding("note", "analyze", "capture", "the capture is too large to be analysed here");
     each["remedy"] = {"weft analyze capture.pcapng, in the directory of the run"};
     list.push_back(std::move(each));
+    looked_at.push_back("capture: not looked at, it is too large");
   }
 }
 
@@ -159,7 +197,8 @@ int rank_of_severity(const Json& each) {
 }  // namespace
 
 std::string run_findings(OpenRun& run) {
-  Json list = Json::array();
+  Json list = Json::array(), looked_at = Json::array();
+  say_results(run, looked_at);
   add_expectations(run, list);
   add_failures(run, list);
   add_causes(lossless_loss_findings(run), list);
@@ -168,11 +207,11 @@ std::string run_findings(OpenRun& run) {
     add_causes(held_findings(*explanation), list);
     for (const std::string& note : explanation->notes) list.push_back(finding("note", "explain", "note", note));
   }
-  add_analysis(run, list);
+  add_analysis(run, list, looked_at);
   std::vector<Json> all(list.begin(), list.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const Json& a, const Json& b) { return rank_of_severity(a) < rank_of_severity(b); });
-  return json_text(Json{{"findings", all}});
+  return json_text(Json{{"findings", all}, {"looked_at", looked_at}});
 }
 
 }  // namespace weft::serve

@@ -1,5 +1,7 @@
 #include "serve/runs/run_place.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -12,11 +14,22 @@ constexpr int kDeepest = 3;  // runs/sweep/cell
 constexpr std::size_t kMostRuns = 10'000;
 
 bool has_results(const fs::path& directory) {
-  std::error_code ignored;
-  return fs::is_regular_file(directory / "results.json", ignored);
+  // What a link leads to may be outside, and its text would be in answers: such a directory is no run.
+  const auto linked = [&](const char* name) {
+    std::error_code ignored;
+    return fs::is_symlink(directory / name, ignored);
+  };
+  return is_own_file(directory / "results.json") && !linked("results.sqlite") && !linked("lab.yaml");
 }
 
-void gather(const fs::path& directory, const std::string& prefix, int depth, std::vector<std::string>& out) {
+// A directory counts its own name, its "." and the ".." of every directory in it. Where a file system does not count
+// so, there may be some.
+bool may_have_directories(const fs::path& directory) {
+  struct stat facts = {};
+  return stat(directory.c_str(), &facts) != 0 || facts.st_nlink != 2;
+}
+
+void gather(const fs::path& directory, const std::string& prefix, int depth, std::vector<NamedRun>& out) {
   std::error_code error;
   for (auto it = fs::directory_iterator(directory, error); !error && it != fs::directory_iterator();
        it.increment(error)) {
@@ -25,12 +38,17 @@ void gather(const fs::path& directory, const std::string& prefix, int depth, std
     std::error_code ignored;
     // A link may lead outside.
     if (!is_plain_name(name) || it->is_symlink(ignored) || !it->is_directory(ignored)) continue;
-    if (has_results(it->path())) out.push_back(prefix + name);
-    if (depth < kDeepest) gather(it->path(), prefix + name + "~", depth + 1, out);
+    if (has_results(it->path())) out.push_back({prefix + name, it->path().string()});
+    if (depth < kDeepest && may_have_directories(it->path())) gather(it->path(), prefix + name + "~", depth + 1, out);
   }
 }
 
 }  // namespace
+
+bool is_own_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::regular;
+}
 
 bool is_plain_name(std::string_view name) {
   const auto plain = [](char c) {
@@ -45,7 +63,7 @@ bool RunPlace::is_run() const {
 }
 
 std::optional<std::string> RunPlace::find(std::string_view id) const {
-  if (is_run() && id == "run") return directory_;
+  if (is_run() && id == kOnlyRun) return directory_;
   fs::path path = directory_;
   std::error_code ignored;
   for (int depth = 0; depth < kDeepest; ++depth) {
@@ -67,16 +85,15 @@ std::optional<std::string> RunPlace::file(std::string_view id, std::string_view 
   const bool ours = std::any_of(std::begin(kEndings), std::end(kEndings),
                                 [&](std::string_view ending) { return name.ends_with(ending); });
   const fs::path path = fs::path(*directory) / std::string(name);
-  std::error_code ignored;
-  if (!ours || fs::is_symlink(path, ignored) || !fs::is_regular_file(path, ignored)) return std::nullopt;
+  if (!ours || !is_own_file(path)) return std::nullopt;
   return path.string();
 }
 
-std::vector<std::string> RunPlace::list() const {
-  std::vector<std::string> out;
-  if (is_run()) out.emplace_back("run");
+std::vector<NamedRun> RunPlace::list() const {
+  std::vector<NamedRun> out;
+  if (is_run()) out.push_back({std::string(kOnlyRun), directory_});
   gather(directory_, "", 1, out);
-  std::sort(out.begin(), out.end());
+  std::sort(out.begin(), out.end(), [](const NamedRun& a, const NamedRun& b) { return a.id < b.id; });
   return out;
 }
 

@@ -9,6 +9,12 @@
 
 namespace weft::serve {
 
+inline constexpr std::string_view kOnlyRun = "run";  // the name of a run that is served alone
+
+struct NamedRun {
+  std::string id, directory;
+};
+
 class RunPlace {
  public:
   // `directory` is made when the first run is started; it may be one run itself, which is then named "run".
@@ -21,12 +27,14 @@ class RunPlace {
   // A run's file by its plain name; nothing when there is none, or it is no file that runs leave behind.
   std::optional<std::string> file(std::string_view id, std::string_view name) const;
   // In order of their names; of a study over seeds and of a sweep the runs in it, too.
-  std::vector<std::string> list() const;
+  std::vector<NamedRun> list() const;
 
  private:
   std::string directory_;
 };
 
+// A file, and no link: what a link leads to may be outside of what is served.
+bool is_own_file(const std::string& path);
 // Letters, digits and "._-", not at the beginning a dot, at most 100: safe as the name of a directory.
 bool is_plain_name(std::string_view name);
 

@@ -18,43 +18,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostLab_B = std::size_t{16} << 20;
 
-Response list_runs(const RunPlace& place, AnswerCache& cache) {
-  std::string body = R"({"runs":[)";
-  bool first = true;
-  for (const std::string& id : place.list()) {
-    const auto directory = place.find(id);
-    if (!directory) continue;
-    const std::string key = "entry\n" + id + "\n" + stamp_of(*directory);
-    auto entry = cache.find(key);
-    if (!entry) {
-      entry = run_entry(id, *directory);
-      cache.keep(key, *entry);
-    }
-    body += (first ? "" : ",") + *entry;
-    first = false;
-  }
-  return {200, "application/json", body + "]}", {}, {}};
-}
-
-Response remove_run(const RunPlace& place, const std::string& id) {
-  const auto directory = place.find(id);
-  if (!directory) return problem(404, fmt::format("there is no run {}", id));
-  if (is_being_written(*directory))
-    return problem(409, fmt::format("{} is being written", id), "cancel it, or wait until it has ended");
-  if (id == "run" && place.is_run())
-    return problem(409, "this is the run that the server was started for", "serve the directory above it");
-  std::error_code error;
-  std::filesystem::remove_all(*directory, error);
-  if (error) return problem(500, fmt::format("{} could not be removed: {}", id, error.message()));
-  return json_answer(Json{{"removed", id}});
-}
-
 Response lab_of(OpenRun& run) {
   auto text = read_file(run.directory() + "/lab.yaml", kMostLab_B);
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
-  return json_answer(Json{{"text", *text},
-                          {"set", lines_of(run.text("set"))},
-                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
+  return json_answer(
+      Json{{"text", *text}, {"set", set_of(run)}, {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
 }
 
 std::string type_of_file(const std::string& path) {
@@ -65,8 +33,8 @@ std::string type_of_file(const std::string& path) {
 
 }  // namespace
 
-void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
-  router.add("GET", "/api/runs", [&](const Request&) { return list_runs(place, cache); });
+void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache, RunList& runs) {
+  router.add("GET", "/api/runs", [&runs](const Request&) { return shared_answer(runs.look()->json); });
   router.add("GET", "/api/runs/*", [&](const Request& request) {
     const auto directory = place.find(request.match[0]);
     std::error_code ignored;
@@ -77,7 +45,6 @@ void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
       return Response{200, "application/json", run_details(run), {}, {}};
     })(request);
   });
-  router.add("DELETE", "/api/runs/*", [&](const Request& request) { return remove_run(place, request.match[0]); });
   router.add("GET", "/api/runs/*/lab", on_run(place, cache, [](const Request&, OpenRun& run) { return lab_of(run); }));
   router.add("GET", "/api/runs/*/files/*", [&](const Request& request) {
     const auto path = place.file(request.match[0], request.match[1]);

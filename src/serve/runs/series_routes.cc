@@ -26,7 +26,7 @@ exports::SeriesInfo info_of(const lab::SqliteRows& rows) {
 
 // What is counted from the start of the run, and not how much there is.
 bool is_counter(const std::string& metric) {
-  return metric != "queue_B" && metric != "buffer_B" && metric != "rate_bps";
+  return metric != "queue_B" && metric != "buffer_B" && metric != "headroom_B" && metric != "rate_bps";
 }
 
 Response list_series(OpenRun& run) {

@@ -17,7 +17,7 @@
 namespace weft::serve {
 
 struct TaskLimits {
-  std::size_t at_once = 1;
+  std::size_t at_once = 1;  // runs; a sweep counts as so many
   std::size_t waiting = 16;
   std::chrono::milliseconds time{600'000};
   std::chrono::milliseconds grace{5'000};  // between SIGINT and SIGKILL: a run writes what it has
@@ -44,7 +44,7 @@ struct Task {
 class TaskList {
  public:
   struct Observer {
-    std::function<void(const Task&)> changed;    // on any thread, without a lock of the list
+    std::function<void(const Task&)> changed;    // on the thread of the list, in order, without its lock
     std::function<void(std::uint64_t)> removed;  // one that ended long ago
   };
   TaskList(const TaskLimits& limits, Observer observer);
@@ -56,6 +56,8 @@ class TaskList {
   // The oldest first.
   std::vector<Task> list() const;
   std::optional<Task> find(std::uint64_t id) const;
+  // Changes whenever list() does.
+  std::uint64_t version() const;
   // False: there is none of this number, or it has ended. The first time it is asked to end, later it is ended.
   bool cancel(std::uint64_t id);
   // A task that waits or runs writes to this run.
@@ -67,7 +69,7 @@ class TaskList {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     Task task;
-    bool cancelled = false, timed_out = false;
+    bool is_new = true, cancelled = false, timed_out = false;
     int wanted_signal = 0, sent_signal = 0;
     std::optional<ChildProcess> child = {};
     Clock::time_point deadline = {}, kill_at = Clock::time_point::max();
@@ -82,12 +84,14 @@ class TaskList {
   void drop_old(std::vector<std::uint64_t>& removed);
   void wake();
   std::size_t count(TaskState state) const;
+  std::size_t weight_of(const Task& task) const;
+  std::size_t load() const;
 
   TaskLimits limits_;
   Observer observer_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Entry> entries_;
-  std::uint64_t last_id_ = 0;
+  std::uint64_t last_id_ = 0, version_ = 0;
   bool stops_ = false;
   int wake_read_ = -1, wake_write_ = -1;
   std::thread thread_;

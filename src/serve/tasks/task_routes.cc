@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -50,6 +52,7 @@ tl::expected<std::string, std::string> reserve_name(const std::string& directory
   if (error) return tl::unexpected(fmt::format("cannot make {}: {}", directory, error.message()));
   for (int i = 1; i < kMostSameName; ++i) {
     std::string own = i == 1 ? name : fmt::format("{}-{}", name.substr(0, 90), i);
+    if (own == kOnlyRun) continue;
     if (mkdir((fs::path(directory) / own).c_str(), 0777) == 0) return own;
     if (errno != EEXIST) return tl::unexpected(fmt::format("cannot write to {}: {}", directory, std::strerror(errno)));
   }
@@ -77,6 +80,7 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   }
   const char* const results = request->kind == "sweep" ? "sweep.json" : "results.json";
   auto words = task_words(*request, options.program, lab_file, directory.string());
+  if (request->kind == "sweep") words.insert(words.end(), {"--jobs", std::to_string(tasks.limits().at_once)});
   const auto task = tasks.add(request->kind, *name, std::move(words), (directory / results).string());
   if (task) return json_response(202, {{"task", task_json(*task)}});
   remove_empty(directory);
@@ -85,6 +89,27 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   busy.header["Retry-After"] = "1";
   return busy;
 }
+
+// The answer with all tasks, made once for each change of the list: what they have printed may be long.
+class KeptTasks {
+ public:
+  std::shared_ptr<const std::string> text(const TaskList& tasks) {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t version = tasks.version();  // before the list, which may be newer then
+    if (text_ == nullptr || version != version_) {
+      TaskObject list = TaskObject::array();
+      for (const Task& task : tasks.list()) list.push_back(task_json(task));
+      text_ = std::make_shared<const std::string>(dumped({{"tasks", list}}));
+      version_ = version;
+    }
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t version_ = 0;
+  std::shared_ptr<const std::string> text_;
+};
 
 std::optional<std::uint64_t> task_number(const Request& request) {
   const std::string& text = request.match[0];
@@ -100,11 +125,8 @@ Response no_task(const Request& request) {
 }  // namespace
 
 void add_task_routes(Router& router, const RunPlace& place, TaskList& tasks, const TaskRouteOptions& options) {
-  router.add("GET", "/api/tasks", [&tasks](const Request&) {
-    TaskObject list = TaskObject::array();
-    for (const Task& task : tasks.list()) list.push_back(task_json(task));
-    return json_response(200, {{"tasks", list}});
-  });
+  auto kept = std::make_shared<KeptTasks>();
+  router.add("GET", "/api/tasks", [&tasks, kept](const Request&) { return shared_answer(kept->text(tasks)); });
   router.add("POST", "/api/tasks",
              [&place, &tasks, options](const Request& request) { return start_task(request, place, tasks, options); });
   router.add("GET", "/api/tasks/*", [&tasks](const Request& request) {
@@ -121,11 +143,12 @@ void add_task_routes(Router& router, const RunPlace& place, TaskList& tasks, con
   });
 }
 
-TaskList::Observer task_observer(EventHub& hub, const RunPlace& place) {
+TaskList::Observer task_observer(EventHub& hub, const RunPlace& place, RunList& runs) {
   TaskList::Observer observer;
-  observer.changed = [&hub, &place](const Task& task) {
+  observer.changed = [&hub, &place, &runs](const Task& task) {
     const bool over = task.state != TaskState::kWaits && task.state != TaskState::kRuns;
     if (over) remove_empty(fs::path(place.directory()) / task.run);
+    if (over) runs.changed();
     hub.publish("task", std::to_string(task.id), dumped(task_json(task)));
     if (over) hub.publish("runs", "", fmt::format("{{\"run\": \"{}\"}}", task.run));
   };

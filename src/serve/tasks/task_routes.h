@@ -6,6 +6,7 @@
 
 #include "serve/http/event_hub.h"
 #include "serve/http/router.h"
+#include "serve/runs/run_list.h"
 #include "serve/runs/run_place.h"
 #include "serve/tasks/task_list.h"
 
@@ -19,6 +20,6 @@ struct TaskRouteOptions {
 // All outlive the router.
 void add_task_routes(Router& router, const RunPlace& place, TaskList& tasks, const TaskRouteOptions& options);
 // Publishes every change of a task, and `runs` at its end; leaves no empty directory of one that failed.
-TaskList::Observer task_observer(EventHub& hub, const RunPlace& place);
+TaskList::Observer task_observer(EventHub& hub, const RunPlace& place, RunList& runs);
 
 }  // namespace weft::serve

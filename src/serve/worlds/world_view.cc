@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -67,6 +68,23 @@ WorldObject counters_of_port(const WorldObject& port) {
   return groups;
 }
 
+// What waits now, by "PORT CLASS"; a queue that is empty is not in it.
+std::map<std::string, std::uint64_t> queues_now_B(const WorldObject& read) {
+  std::map<std::string, std::uint64_t> now_B;
+  for (const WorldObject& each : member(read, "queues")) {
+    const WorldObject& queue_B = member(each, "queue_B");
+    if (queue_B.is_number_unsigned())
+      now_B[text_member(each, "port") + " " + member(each, "class").dump()] = queue_B.get<std::uint64_t>();
+  }
+  return now_B;
+}
+
+std::uint64_t queue_now_B(const std::map<std::string, std::uint64_t>& now_B, const std::string& port,
+                          const WorldObject& row) {
+  const auto at = now_B.find(port + " " + member(row, "class").dump());
+  return at == now_B.end() ? 0 : at->second;
+}
+
 class FabricBuilder {
  public:
   void add_node(const std::string& name, const char* kind, const std::string& model, const WorldObject& tier) {
@@ -128,6 +146,7 @@ std::string world_detail(const WorldSummary& world, const std::string& results, 
   json["behind_ps"] = world.head.behind_ps;
   json["deterministic"] = world.head.clock != verbs::Clock::kWall && world.head.deterministic == 1;
   FabricBuilder fabric;
+  const auto now_B = queues_now_B(read);
   WorldObject counters = WorldObject::object(), queues = WorldObject::array();
   for (const WorldObject& port : member(read, "ports")) {
     const std::string name = text_member(port, "name"), node = node_of(name);
@@ -147,6 +166,7 @@ std::string world_detail(const WorldSummary& world, const std::string& results, 
         if (!row.contains("max_queue_B")) continue;
         queues.push_back({{"port", name},
                           {"class", member(row, "class")},
+                          {"queue_B", queue_now_B(now_B, name, row)},
                           {"max_queue_B", row["max_queue_B"]},
                           {"ecn_marked", row.value("ecn_marked", 0)}});
       }

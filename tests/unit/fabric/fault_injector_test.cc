@@ -38,6 +38,18 @@ TEST(FaultInjector, DoesNothingWithoutRules) {
   EXPECT_TRUE(verdict.comment.empty());
 }
 
+TEST(FaultInjector, KnowsFirstAndLastHit) {
+  FaultRule late = rule(FaultAction::kDelay);
+  late.start_ps = 100;
+  late.end_ps = 300;
+  FaultInjector faults = injector(late);
+  EXPECT_EQ(faults.hit_times().front().first_ps, kNever_ps);
+  for (Time_ps time_ps : {50, 150, 200, 250, 350}) faults.judge(packet(1), nic::packet_formats(), 100, time_ps);
+  EXPECT_EQ(faults.hit_times().front().first_ps, 150);
+  EXPECT_EQ(faults.hit_times().front().last_ps, 250);
+  EXPECT_EQ(faults.hits().front(), 3U);
+}
+
 TEST(FaultInjector, ActionsHaveTheirEffect) {
   FaultInjector drop = injector(rule(FaultAction::kDrop));
   FaultVerdict dropped = drop.judge(packet(1), nic::packet_formats(), 100, 0);

@@ -53,6 +53,23 @@ TEST(PortRecord, ChargesTimeByHolder) {
   EXPECT_EQ(sender.packets, 2U);
 }
 
+TEST(PortRecord, LatencyOfSendersThatWereLeftOutIsKeptByOwner) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  for (std::uint32_t i = 0; i < PortRecord::kMostSenders + 2; ++i) record.created(QueuePairNumbers::kFirst + i);
+  record.claim(5);
+  for (std::uint32_t i = 0; i < PortRecord::kMostSenders + 2; ++i) {
+    qp.qpn = QueuePairNumbers::kFirst + i;
+    record.posted(qp, i * 2, 0);
+    record.completed(i * 2, 1000 + i);
+  }
+  EXPECT_EQ(record.senders_left_out(), 2U);
+  EXPECT_EQ(record.senders().back().latency.most(), 1000 + PortRecord::kMostSenders - 1);
+  ASSERT_TRUE(record.other_latency().contains(5));
+  EXPECT_EQ(record.other_latency().at(5).count(), 2U);
+  EXPECT_EQ(record.other_latency().at(5).most(), 1000 + PortRecord::kMostSenders + 1);
+}
+
 TEST(PortRecord, TimeoutIsLossRecovery) {
   PortRecord record;
   QueuePair qp = recorded_pair();
@@ -107,6 +124,23 @@ TEST(PortRecord, CountsPacketsSentAgain) {
   }
   EXPECT_EQ(record.senders()[0].packets, 3U);
   EXPECT_EQ(record.senders()[0].again, 2U);
+}
+
+TEST(PortRecord, PacketsSentAgainCloselyAreOneEvent) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.sends_again(qp, 5, 0);  // of no sender that is known
+  record.posted(qp, 0, 0);
+  for (std::uint32_t psn = 7; psn < 10; ++psn) record.sends_again(qp, psn, us(10 * psn));
+  record.lost(qp, PortEventKind::kTimeout, us(95));
+  record.sends_again(qp, 9, us(300));
+  ASSERT_EQ(record.sent_again().records.size(), 2U);
+  EXPECT_EQ(record.sent_again().records[0].psn, 7U);
+  EXPECT_EQ(record.sent_again().records[0].count, 3U);
+  EXPECT_EQ(record.sent_again().records[0].first_ps, us(70));
+  EXPECT_EQ(record.sent_again().records[0].last_ps, us(90));
+  EXPECT_EQ(record.sent_again().records[1].count, 1U);
+  EXPECT_EQ(record.events().records.size(), 1U);
 }
 
 TEST(PortRecord, CountsWhatItLeavesOut) {

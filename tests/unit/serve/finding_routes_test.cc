@@ -32,6 +32,25 @@ TEST(FindingRoutes, ExpectationIncidentAndCapture) {
   EXPECT_GE(from["analyze"], 1);
 }
 
+TEST(FindingRoutes, SaysWhatWasLookedAt) {
+  ServedRuns served;
+  served.run("with", kIncastLab, true);
+  served.run("without", kPairLab);
+  const auto lines_of_run = [&](const std::string& run) {
+    std::string lines;
+    const auto findings = served.get("/api/runs/" + run + "/findings");
+    for (const auto& line : findings["looked_at"]) lines += line.get<std::string>() + "\n";
+    return lines;
+  };
+  const std::string with = lines_of_run("with"), without = lines_of_run("without");
+  EXPECT_NE(with.find("expectations: 1 of 2 met\n"), with.npos) << with;
+  EXPECT_NE(with.find(" ce_mark"), with.npos) << with;
+  EXPECT_NE(with.find(" frames at 1 port\n"), with.npos) << with;
+  EXPECT_NE(with.find(", healthy\n"), with.npos) << with;
+  EXPECT_NE(without.find("expectations: the lab has none\n"), without.npos) << without;
+  EXPECT_NE(without.find("capture: the run has none"), without.npos) << without;
+}
+
 TEST(FindingRoutes, ExplainsOneFlow) {
   ServedRuns served;
   served.run("one", kIncastLab);
@@ -115,13 +134,18 @@ TEST(NodeRoutes, ShowsChainCountersAndQueues) {
 }
 
 TEST(AnswerCache, ForgetsOldest) {
-  AnswerCache cache(1000);
-  for (int i = 0; i < 10; ++i) cache.keep("k" + std::to_string(i), std::string(190, 'x'));
-  EXPECT_LE(cache.size_B(), 1000u);
+  AnswerCache cache(10'000);
+  const auto text = [](std::size_t size) { return std::make_shared<const std::string>(size, 'x'); };
+  for (int i = 0; i < 10; ++i) cache.keep("k" + std::to_string(i), text(1900));
+  EXPECT_LE(cache.size_B(), 10'000u);
   EXPECT_FALSE(cache.find("k0"));
   EXPECT_TRUE(cache.find("k9"));
-  cache.keep("large", std::string(900, 'x'));
+  cache.keep("large", text(9000));
   EXPECT_FALSE(cache.find("large"));
+  // Small answers take more than their bytes.
+  for (int i = 0; i < 1000; ++i) cache.keep("small" + std::to_string(i), text(1));
+  EXPECT_FALSE(cache.find("small900"));
+  EXPECT_TRUE(cache.find("small999"));
 }
 
 }  // namespace

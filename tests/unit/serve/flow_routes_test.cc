@@ -55,7 +55,90 @@ TEST(FlowRoutes, OtherWorkloadsHaveFlows) {
   EXPECT_EQ(table["size_B"][0], nullptr);
   const auto paths = served.get("/api/runs/two/paths", {{"flows", "bw.h0:p0>h1:p0"}})["paths"];
   EXPECT_EQ(paths["bw.h0:p0>h1:p0"].size(), 2u);
-  EXPECT_TRUE(served.get("/api/runs/two/flows/summary")["workloads"].empty());
+  const auto summary = served.get("/api/runs/two/flows/summary")["workloads"][0];
+  EXPECT_EQ(summary["count"], 1);
+  EXPECT_EQ(summary["fct"], nullptr);
+  EXPECT_EQ(summary["latency"]["count"], 100);
+}
+
+TEST(FlowRoutes, LatencyIsThatOfResults) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto& figures = results["latency"][0];
+  const auto latency = served.get("/api/runs/one/flows/summary")["workloads"][0]["latency"];
+  EXPECT_EQ(latency["count"], figures["messages"]);
+  EXPECT_EQ(latency["p50"], figures["latency_p50_ps"]);
+  EXPECT_EQ(latency["p99"], figures["latency_p99_ps"]);
+  EXPECT_EQ(latency["p999"], figures["latency_p999_ps"]);
+  EXPECT_EQ(latency["max"], figures["latency_max_ps"]);
+  EXPECT_EQ(latency["mean"], figures["latency_mean_ps"]);
+  EXPECT_EQ(latency["cdf"]["share"].back(), 1.0);
+  EXPECT_EQ(latency["cdf"]["x"].back(), figures["latency_max_ps"]);
+  const auto table = served.get("/api/runs/one/flows");
+  std::int64_t least_ps = INT64_MAX, most_ps = 0;
+  for (std::size_t i = 0; i < 9; ++i) {
+    least_ps = std::min(least_ps, table["latency_p50_ps"][i].get<std::int64_t>());
+    most_ps = std::max(most_ps, table["latency_p99_ps"][i].get<std::int64_t>());
+    EXPECT_LE(table["latency_p99_ps"][i], table["fct_ps"][i]);
+  }
+  EXPECT_GE(least_ps, latency["min"].get<std::int64_t>());
+  EXPECT_LE(most_ps, latency["max"].get<std::int64_t>());
+}
+
+TEST(FlowRoutes, LatencyOfOlderRunIsNull) {
+  ServedRuns served;
+  served.run("one", kIncastLab);
+  {
+    lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kCreate);
+    file.execute("DROP TABLE flow_latency; DROP TABLE workload_latency; DROP TABLE latency_bucket;");
+    ASSERT_EQ(file.error(), "");
+  }
+  const auto summary = served.get("/api/runs/one/flows/summary")["workloads"][0];
+  EXPECT_EQ(summary["latency"], nullptr);
+  EXPECT_EQ(summary["no_latency"], "not recorded");
+  EXPECT_EQ(served.get("/api/runs/one/flows")["latency_p50_ps"][0], nullptr);
+}
+
+TEST(FlowRoutes, TcpHasNoMessages) {
+  ServedRuns served;
+  std::string text = kPairLab;
+  const std::string perftest = "perftest: write_bw, client: h0, server: h1, args: -n 100";
+  text.replace(text.find(perftest), perftest.size(), "iperf3: -n 1M, client: h0, server: h1");
+  served.run("tcp", text);
+  const auto summary = served.get("/api/runs/tcp/flows/summary")["workloads"][0];
+  EXPECT_EQ(summary["latency"], nullptr);
+  EXPECT_EQ(summary["no_latency"], "a TCP stream has no messages");
+}
+
+// Two spines; the link to the one that the flow takes is cut half way.
+TEST(FlowRoutes, PathsUntilRoutesChanged) {
+  const std::string lab = R"(version: 1
+name: cut
+sample: auto
+fabric:
+  template: leaf-spine
+  leaves: 2
+  spines: 2
+  hosts: 2
+  switch: sn3700c
+  host: {nic: cx5-100g, mtu: 4200 B}
+  cable: {kind: dac, length: 2 m}
+qos: {profile: roce-lossless}
+workloads:
+  - {name: pairs, flows: point-to-point, pairs: [[h0, h1]], size: 20 MB}
+)";
+  ServedRuns served;
+  served.run("whole", lab);
+  const auto whole = served.get("/api/runs/whole/paths", {{"flows", "pairs.0"}});
+  EXPECT_TRUE(whole["before"].empty());
+  const std::string uplink = whole["paths"]["pairs.0"][1];
+  served.run("cut", lab + "routing: {convergence: 100 us}\nfaults:\n  - {link: \"" + uplink +
+                        "\", both_directions: true, action: cut, start: 500 us}\n");
+  const auto cut = served.get("/api/runs/cut/paths", {{"flows", "pairs.0"}});
+  ASSERT_EQ(cut["before"]["pairs.0"].size(), 1u) << cut;
+  EXPECT_EQ(cut["before"]["pairs.0"][0]["path"], whole["paths"]["pairs.0"]);
+  EXPECT_GE(cut["before"]["pairs.0"][0]["until_ps"], 500'000'000);
+  EXPECT_NE(cut["paths"]["pairs.0"][1], uplink);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <sstream>
 
-#include "serve/jobs/roofline.h"
-
 namespace weft::serve {
 namespace {
 
@@ -46,17 +44,6 @@ TEST(JobSlices, LeavesOutWhatIsNoEvent) {
   const JobTimeline timeline = read_job_timeline(file);
   EXPECT_EQ(timeline.tracks.size(), 1u);
   EXPECT_TRUE(timeline.slices.empty());
-}
-
-TEST(Roofline, FollowsFromWhatHostsSend) {
-  EXPECT_DOUBLE_EQ(*busbw_roofline_Bps("all-reduce", {4, 4, 50e9}), 50e9);
-  EXPECT_DOUBLE_EQ(*busbw_roofline_Bps("all_gather_perf", {8, 8, 25e9}), 25e9);
-  EXPECT_DOUBLE_EQ(*busbw_roofline_Bps("all_reduce_perf", {8, 2, 24e9}), 24e9);
-  EXPECT_DOUBLE_EQ(*busbw_roofline_Bps("alltoall_perf", {4, 4, 50e9}), 50e9);
-  // Four ranks in each of two hosts send half of theirs to the other: 4 x 1/2 S through its ports, busbw 7/8 S.
-  EXPECT_DOUBLE_EQ(*busbw_roofline_Bps("alltoall_perf", {8, 2, 16e9}), 7e9);
-  EXPECT_FALSE(busbw_roofline_Bps("all_reduce_perf", {8, 1, 24e9}));
-  EXPECT_FALSE(busbw_roofline_Bps("something", {8, 2, 24e9}));
 }
 
 }  // namespace

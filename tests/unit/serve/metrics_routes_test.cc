@@ -7,13 +7,14 @@ namespace {
 
 class MetricsRoutes : public testing::Test {
  protected:
-  MetricsRoutes() { add_metrics_routes(router_, place_, cache_, {"1.2", &tasks_, &hub_}); }
+  MetricsRoutes() { add_metrics_routes(router_, place_, cache_, list_, {"1.2", &tasks_, &hub_}); }
   Response ask(std::map<std::string, std::string> query = {}) const {
     return router_.answer({"GET", "/metrics", std::move(query), {}, "", {}});
   }
   ServedRuns runs_;
   RunPlace place_{std::filesystem::path(runs_.directory("x")).parent_path().string()};
   AnswerCache cache_;
+  RunList list_{place_};
   EventHub hub_;
   TaskList tasks_{TaskLimits{}, {}};
   Router router_;

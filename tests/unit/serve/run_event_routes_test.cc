@@ -54,6 +54,115 @@ TEST(EventRoutes, KeepsKindsAndWindow) {
   EXPECT_EQ(served.ask("/api/runs/one/events", {{"to_ps", "0"}}).status, 422);
 }
 
+// h0 sends; its fifth packet is lost on the way, and the cable of h1 is cut for a while.
+constexpr const char* kFaultLab = R"(version: 1
+name: faults
+fabric:
+  template: single-switch
+  hosts: 3
+  switch: sn3700c
+  host: {nic: cx5-100g, mtu: 4200 B}
+  cable: {kind: dac, length: 2 m}
+qos: {profile: roce-lossless}
+faults:
+  - {link: "h0:p0", action: drop, frames: request, qp: 0, psn: 5, transmission: 1}
+  - {name: pulled, link: "h2:p0", both_directions: true, action: cut, start: 20 us, end: 60 us}
+  - {name: never, link: "h0:p0", action: corrupt, frames: request, psn: 1000000}
+  - {name: later, link: "h1:p0", action: slow-receiver, rate: 10 Gbps, start: 1 s}
+workloads:
+  - {name: one, flows: point-to-point, pairs: [[h0, h1]], size: 1 MB}
+  - {name: two, flows: point-to-point, pairs: [[h2, h1]], size: 100 kB}
+)";
+
+nlohmann::json events_of_kind(const nlohmann::json& answer, const std::string& kind) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& event : answer["events"]) {
+    if (event["kind"] == kind) out.push_back(event);
+  }
+  return out;
+}
+
+TEST(EventRoutes, FaultsThatTookEffectHaveStartAndEnd) {
+  ServedRuns served;
+  served.run("one", kFaultLab);
+  const auto answer = served.get("/api/runs/one/events", {{"kinds", "fault,nak"}});
+  const auto faults = events_of_kind(answer, "fault");
+  ASSERT_EQ(faults.size(), 2u) << answer.dump();
+  EXPECT_EQ(faults[0]["port"], "h0:p0");
+  EXPECT_EQ(faults[0]["time_ps"], faults[0]["last_ps"]);
+  EXPECT_EQ(faults[0]["text"], "drop #1 between h0:p0 and leaf0:swp1, 1 frame hit");
+  // One packet was lost: the receiver asks for it when the next one has come.
+  const auto naks = events_of_kind(answer, "nak");
+  ASSERT_FALSE(naks.empty());
+  EXPECT_LT(faults[0]["time_ps"].get<Time_ps>(), naks[0]["time_ps"].get<Time_ps>());
+  EXPECT_GT(faults[0]["time_ps"].get<Time_ps>(), naks[0]["time_ps"].get<Time_ps>() - us(20));
+  EXPECT_EQ(faults[1]["time_ps"], us(20));
+  EXPECT_EQ(faults[1]["last_ps"], us(60));
+  EXPECT_TRUE(faults[1]["text"].get<std::string>().starts_with("pulled (cut) between h2:p0 and leaf0:swp3"));
+}
+
+TEST(EventRoutes, RetransmissionsCountWhatPortsCount) {
+  ServedRuns served;
+  const auto results = served.run("one", kFaultLab);
+  std::map<std::string, std::uint64_t> counted, told;
+  for (const auto& port : results["ports"]) {
+    const auto count = port["weft"].value("retransmitted_packets", std::uint64_t{0});
+    if (count > 0) counted[port["name"]] = count;
+  }
+  ASSERT_TRUE(counted.contains("h0:p0"));
+  const auto answer = served.get("/api/runs/one/events", {{"kinds", "retransmission"}});
+  for (const auto& event : answer["events"]) {
+    told[event["port"]] += event["count"].get<std::uint64_t>();
+    if (event["port"] == "h0:p0") {
+      EXPECT_EQ(event["flow"], "one.0");
+    }
+  }
+  EXPECT_EQ(told, counted);
+}
+
+// What an event is about and what its packet says of itself agree.
+TEST(EventRoutes, EventsHaveTheirPackets) {
+  ServedRuns served;
+  served.run("incast", kIncastLab, true);
+  served.run("faults", kFaultLab, true);
+  std::map<std::string, int> found;
+  for (const std::string run : {"incast", "faults"}) {
+    const auto answer = served.get("/api/runs/" + run + "/events", {{"limit", "50000"}});
+    for (const auto& event : answer["events"]) {
+      if (event["packet"].is_null()) continue;
+      const auto packet = served.get("/api/runs/" + run + "/packets/" + std::to_string(event["packet"].get<int>()));
+      const std::string kind = event["kind"];
+      const std::string context = event.dump() + "\n" + packet.dump().substr(0, 600);
+      ++found[kind];
+      const std::set<std::string> flags = packet["flags"];
+      if (kind == "ce_mark") EXPECT_TRUE(flags.contains("ce")) << context;
+      if (kind == "cnp") EXPECT_TRUE(flags.contains("cnp")) << context;
+      if (kind == "cnp") EXPECT_EQ(packet["direction"], "out") << context;
+      if (kind == "nak") EXPECT_TRUE(flags.contains("nak")) << context;
+      if (kind == "retransmission") EXPECT_TRUE(flags.contains("retransmitted")) << context;
+      if (kind == "fault") EXPECT_NE(packet["comment"].get<std::string>().find("by fault drop #1"), std::string::npos);
+      if (kind == "nak" || kind == "rate_cut") {
+        EXPECT_LE(packet["time_ps"], event["time_ps"]) << context;
+      } else {
+        EXPECT_GE(packet["time_ps"].get<Time_ps>() + 1000, event["time_ps"].get<Time_ps>()) << context;
+      }
+      EXPECT_LT(std::abs(packet["time_ps"].get<Time_ps>() - event["time_ps"].get<Time_ps>()), us(2000)) << context;
+    }
+    // Asked again, with another window: from what was kept.
+    const auto first = answer["events"][0];
+    const auto part = served.get("/api/runs/" + run + "/events", {{"limit", "50000"}, {"from_ps", "1"}});
+    for (const auto& event : part["events"]) {
+      if (event["id"] == first["id"]) EXPECT_EQ(event["packet"], first["packet"]);
+    }
+  }
+  for (const char* kind : {"ce_mark", "cnp", "nak", "retransmission", "fault"}) EXPECT_GT(found[kind], 0) << kind;
+  // The first CNP of the receiver, counted by hand.
+  const auto cnps = events_of_kind(served.get("/api/runs/incast/events"), "cnp");
+  const auto packets = served.get("/api/runs/incast/packets", {{"filter", "cnp"}, {"limit", "1"}});
+  ASSERT_FALSE(cnps.empty());
+  EXPECT_EQ(cnps[0]["packet"], packets["packets"][0]["number"]);
+}
+
 TEST(EventRoutes, ThinsWhatIsManyAndKeepsWhatIsRare) {
   std::vector<RunEvent> events;
   for (int i = 0; i < 10'000; ++i) events.push_back({"e", i * 10, i * 10, 2, "drop", "a:b", "", ""});

@@ -28,9 +28,18 @@ class RunPlaceTest : public testing::Test {
   fs::path root_;
 };
 
+std::vector<std::string> names(const RunPlace& place) {
+  std::vector<std::string> out;
+  for (const NamedRun& run : place.list()) {
+    EXPECT_EQ(place.find(run.id), run.directory);
+    out.push_back(run.id);
+  }
+  return out;
+}
+
 TEST_F(RunPlaceTest, ListsRunsAndThoseInStudies) {
   const RunPlace place((root_ / "runs").string());
-  EXPECT_EQ(place.list(), (std::vector<std::string>{"incast", "study~seed-1"}));
+  EXPECT_EQ(names(place), (std::vector<std::string>{"incast", "study~seed-1"}));
   EXPECT_EQ(place.find("study~seed-1"), (root_ / "runs/study/seed-1").string());
 }
 
@@ -43,9 +52,33 @@ TEST_F(RunPlaceTest, NamesNothingOutside) {
     EXPECT_FALSE(place.file("incast", name)) << name;
 }
 
+TEST_F(RunPlaceTest, OddNamesAreNoRuns) {
+  const std::vector<std::string> odd = {
+      "with space", "per%20cent", "quo\"te", "new\nline", "caf\xc3\xa9",        "-dash",
+      ".hidden",    "a~b",        "semi;",   "<b>",       std::string(101, 'n')};
+  for (const std::string& name : odd) {
+    fs::create_directories(root_ / "runs" / name);
+    std::ofstream(root_ / "runs" / name / "results.json") << "{}";
+  }
+  const RunPlace place((root_ / "runs").string());
+  EXPECT_EQ(names(place), (std::vector<std::string>{"-dash", "incast", "study~seed-1"}));
+  for (const std::string& name : odd) EXPECT_EQ(place.find(name).has_value(), name == "-dash") << name;
+}
+
+TEST_F(RunPlaceTest, LinkedFilesAreNoRun) {
+  for (const char* name : {"results.json", "results.sqlite", "lab.yaml"}) {
+    const fs::path directory = root_ / "runs" / (std::string("links-") + name);
+    fs::create_directories(directory);
+    std::ofstream(directory / "results.json") << "{}";
+    fs::remove(directory / name);
+    fs::create_symlink(root_ / "outside/results.json", directory / name);
+    EXPECT_FALSE(RunPlace((root_ / "runs").string()).find(directory.filename().string())) << name;
+  }
+}
+
 TEST_F(RunPlaceTest, OneRunIsNamedRun) {
   const RunPlace place((root_ / "runs/incast").string());
-  EXPECT_EQ(place.list(), std::vector<std::string>{"run"});
+  EXPECT_EQ(names(place), std::vector<std::string>{"run"});
   EXPECT_TRUE(place.find("run"));
 }
 

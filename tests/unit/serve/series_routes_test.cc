@@ -98,5 +98,71 @@ TEST(SeriesRoutes, RefusesOddQuestions) {
   EXPECT_EQ(status({{"match", many}}), 422);
 }
 
+// Headroom is used only while the port stops its peer, never beyond what was configured or what the switch's watermark
+// says, and by every port that had to send XOFF.
+TEST(SeriesRoutes, HeadroomFollowsPausesAndWatermark) {
+  for (const std::string name : {"incast-pfc", "pause-propagation"}) {
+    ServedRuns served;
+    const auto text = read_file(std::string(WEFT_SOURCE_DIR) + "/labs/fabric/" + name + ".yaml", 100'000);
+    ASSERT_TRUE(text) << name;
+    const auto results = served.run("one", *text + "\nsample: 1 us\n");
+    std::map<std::string, std::int64_t> limits, watermarks, most;
+    const auto fabric = served.get("/api/runs/one/fabric"), list = served.get("/api/runs/one/series");
+    for (const auto& queue : fabric["queues"]) {
+      if (queue["headroom_B"].is_number())
+        limits[queue["port"].get<std::string>() + "." + std::to_string(queue["class"].get<int>())] =
+            queue["headroom_B"];
+    }
+    std::set<std::string> stopping;
+    for (const auto& node : results["switches"]) {
+      for (const auto& port : node["ports"]) {
+        for (const auto& each : port["classes"]) {
+          const std::string id = node["name"].get<std::string>() + ":" + port["name"].get<std::string>() + "." +
+                                 std::to_string(each["class"].get<int>());
+          watermarks[id] = each.value("max_headroom_B", std::int64_t{0});
+          if (each.value("pause_tx", 0) > 0) stopping.insert(id);
+        }
+      }
+    }
+    ASSERT_FALSE(stopping.empty()) << name;
+    for (const auto& series : list["series"]) {
+      if (series["metric"] != "headroom_B" || series["port"] == "") continue;
+      const std::string id = series["id"].get<std::string>();
+      most[id.substr(0, id.rfind('.'))] = series["most"];
+    }
+    for (const auto& [id, most_B] : most) {
+      EXPECT_GT(most_B, 0) << id;
+      EXPECT_LE(most_B, watermarks[id]) << id;
+      EXPECT_LE(watermarks[id], limits[id]) << id;
+      EXPECT_TRUE(stopping.contains(id)) << id;
+    }
+    for (const std::string& id : stopping) EXPECT_TRUE(most.contains(id)) << name << " " << id;
+    ASSERT_FALSE(most.empty()) << name;
+    const std::string id = most.begin()->first;
+    const auto data = served.get("/api/runs/one/series/data",
+                                 {{"match", id + ".headroom_B," + id + ".pause_tx_ps"}, {"points", "20000"}})["series"];
+    ASSERT_EQ(data.size(), 2u);
+    const auto& held = data[0]["unit"] == "B" ? data[0] : data[1];
+    const auto& stopped = data[0]["unit"] == "B" ? data[1] : data[0];
+    std::size_t used = 0;
+    for (std::size_t k = 1; k + 1 < held["max"].size(); ++k) {
+      if (held["max"][k] == 0) continue;
+      ++used;
+      EXPECT_GT(stopped["max"][k + 1].get<std::int64_t>(), stopped["min"][k - 1].get<std::int64_t>()) << k;
+    }
+    EXPECT_GT(used, 0u);
+  }
+}
+
+TEST(SeriesRoutes, NoHeadroomWithoutLosslessGroups) {
+  ServedRuns served;
+  std::string text = kIncastLab;
+  text.replace(text.find("roce-lossless"), 13, "none");
+  served.run("one", text);
+  const auto list = served.get("/api/runs/one/series");
+  ASSERT_FALSE(list["series"].empty());
+  for (const auto& series : list["series"]) EXPECT_NE(series["metric"], "headroom_B");
+}
+
 }  // namespace
 }  // namespace weft::serve

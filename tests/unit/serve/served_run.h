@@ -15,6 +15,7 @@
 #include "results/results_store.h"
 #include "results/sqlite_file.h"
 #include "serve/run_data_routes.h"
+#include "serve/tasks/remove_route.h"
 #include "world/runner.h"
 
 namespace weft::serve {
@@ -58,7 +59,8 @@ class ServedRuns {
                testing::UnitTest::GetInstance()->current_test_info()->name())) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
-    add_run_data_routes(router_, place_, cache_);
+    add_run_data_routes(router_, place_, cache_, runs_);
+    add_remove_route(router_, place_, tasks_, runs_);
   }
   ~ServedRuns() {
     std::error_code ignored;
@@ -93,7 +95,9 @@ class ServedRuns {
     request.method = method;
     request.path = path;
     request.query = std::move(query);
-    return router_.answer(std::move(request));
+    Response response = router_.answer(std::move(request));
+    response.body = response.text();
+    return response;
   }
   // The body of an answer that must be there.
   nlohmann::json get(const std::string& path, std::map<std::string, std::string> query = {}) const {
@@ -106,6 +110,8 @@ class ServedRuns {
   std::filesystem::path root_;
   RunPlace place_{root_.string()};
   AnswerCache cache_;
+  RunList runs_{place_};
+  TaskList tasks_{TaskLimits{}, {[](const Task&) {}, [](std::uint64_t) {}}};
   Router router_;
 };
 

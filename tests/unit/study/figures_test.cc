@@ -10,6 +10,7 @@ namespace {
 constexpr const char* kResults = R"({
   "lab": "incast", "seed": 7, "set": ["fabric.hosts=3"], "interrupted": false, "end_ns": 2000,
   "workloads": [{"name": "incast", "flows": {"done": 2, "goodput_Gbps": 97.5, "flows": [{"id": 1, "fct_ps": 5}]}}],
+  "latency": [{"workload": "incast", "messages": 9, "latency_p99_ps": 1200000}, {"workload": "tcp", "none": "why"}],
   "ports": [{"name": "h0:p0", "ethtool": {"rx_prio3_pause": 4}, "hw_counters": {"np_cnp_sent": 3}},
             {"name": "h1:p0", "hw_counters": {"np_cnp_sent": 2}}],
   "switches": [{"name": "leaf0", "max_buffer_B": 1000,
@@ -27,6 +28,7 @@ TEST(Figures, SumsOverPortsAndLargestQueues) {
   const auto run = parse_figures(kResults);
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(value_of(*run, "incast.goodput_Gbps"), 97.5);
+  EXPECT_EQ(value_of(*run, "incast.latency_p99_ps"), 1'200'000);
   EXPECT_EQ(value_of(*run, "hosts.np_cnp_sent"), 5);
   EXPECT_EQ(value_of(*run, "h1:p0.np_cnp_sent"), 2);
   EXPECT_EQ(value_of(*run, "fabric.drops"), 5);

@@ -1,12 +1,10 @@
-// Drawing the timeline of a job: one row for each rank, or for each track of one rank, on a canvas. Compute is solid,
-// exposed communication hatched, waiting a thin line; communication beside compute is a line below it.
+// Drawing the timeline of a job on canvases: ranks, tracks of one rank, traffic of ports, flows. Compute is solid, exposed
+// communication hatched, waiting a thin line; communication beside compute is a line below it.
+import { themed } from '../lib/themed.svelte';
 import type { Job } from '../lib/types';
 import { moment } from '../lib/units';
+import { firstAfter, kinds, type Spans, type Timeline, type Window } from './model';
 
-export interface Window {
-  from: number;
-  to: number;
-}
 export interface Look {
   ink: string;
   soft: string;
@@ -16,29 +14,37 @@ export interface Look {
   exposed: string;
   beside: string;
   select: string;
+  pause: string;
 }
 
+let known: Look | null = null;
+let knownVersion = -1;
 export function look(): Look {
+  if (known !== null && knownVersion === themed.version) return known;
+  knownVersion = themed.version;
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const named = (name: string) => {
     const value = colour(name);
     return value.startsWith('var(') ? colour(value.slice(4, -1)) : value;
   };
-  return {
+  known = {
     ink: named('--ink'), soft: named('--soft'), line: named('--line'), paper: named('--paper'), compute: named('--accent'),
-    exposed: named('--mark'), beside: named('--well'), select: named('--select'),
+    exposed: named('--mark'), beside: named('--well'), select: named('--select'), pause: named('--pause'),
   };
+  return known;
 }
 
-export const left = 96; // of the labels
+export const left = 132; // of the labels
 export const axis = 20; // height
 
-function hatch(context: CanvasRenderingContext2D, colour: string, paper: string): CanvasPattern {
+export function hatch(context: CanvasRenderingContext2D, colour: string, paper: string): CanvasPattern {
   const tile = new OffscreenCanvas(6, 6);
   const own = tile.getContext('2d')!;
-  own.fillStyle = paper;
-  own.fillRect(0, 0, 6, 6);
+  if (paper !== '') {
+    own.fillStyle = paper;
+    own.fillRect(0, 0, 6, 6);
+  }
   own.strokeStyle = colour;
   own.lineWidth = 2.4;
   for (const shift of [-6, 0, 6]) {
@@ -50,14 +56,18 @@ function hatch(context: CanvasRenderingContext2D, colour: string, paper: string)
   return context.createPattern(tile, 'repeat')!;
 }
 
-// A canvas of that size in CSS pixels, sharp on any screen.
+// An empty canvas of that size in CSS pixels, sharp on any screen.
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  canvas.style.height = `${height}px`;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   const context = canvas.getContext('2d')!;
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.height = `${height}px`;
+  }
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
   context.font = '11px system-ui, "DejaVu Sans", sans-serif';
   context.textBaseline = 'middle';
   return context;
@@ -99,73 +109,70 @@ export function drawAxis(context: CanvasRenderingContext2D, colours: Look, windo
   }
 }
 
-// Neighbours that share a pixel are drawn once.
-export class Bars {
-  private ends = new Map<number, number>();
-  constructor(private context: CanvasRenderingContext2D, private window: Window, private width: number) {}
-  bar(row: number, from: number, to: number, y: number, height: number, fill: string | CanvasPattern) {
-    if (to < this.window.from || from > this.window.to) return;
-    const scale = (this.width - left) / (this.window.to - this.window.from);
-    const begin = left + Math.max(0, (from - this.window.from) * scale);
-    const end = Math.min(this.width, Math.max(begin + 0.7, left + (to - this.window.from) * scale));
-    const last = this.ends.get(row) ?? -1;
-    if (end <= last) return;
-    this.ends.set(row, end);
-    this.context.fillStyle = fill;
-    this.context.fillRect(Math.max(begin, last), y, end - Math.max(begin, last), height);
+// The visible spans of one kind as bars; neighbours less than a pixel apart are one.
+export function drawSpans(context: CanvasRenderingContext2D, spans: Spans, kind: number, window: Window, width: number, y: number, height: number) {
+  const scale = (width - left) / (window.to - window.from);
+  let [begin, end] = [-1, -1];
+  for (let i = firstAfter(spans, window.from); i < spans.from.length && spans.from[i] < window.to; ++i) {
+    if (spans.kind[i] !== kind) continue;
+    const a = left + Math.max(0, (spans.from[i] - window.from) * scale);
+    const b = Math.min(width, Math.max(a + 0.7, left + (spans.to[i] - window.from) * scale));
+    if (end >= 0 && a - end < 0.5) {
+      end = Math.max(end, b);
+      continue;
+    }
+    if (end >= 0) context.fillRect(begin, y, end - begin, height);
+    [begin, end] = [a, b];
   }
+  if (end >= 0) context.fillRect(begin, y, end - begin, height);
 }
 
-export function drawRanks(canvas: HTMLCanvasElement, job: Job, window: Window, width: number, rowHeight: number, chosen: number | undefined) {
+export function drawRanks(canvas: HTMLCanvasElement, timeline: Timeline, window: Window, width: number, rowHeight: number, chosen: number | undefined) {
   const colours = look();
+  const { job, states, beside } = timeline;
   const height = axis + job.ranks * rowHeight + 2;
   const context = prepare(canvas, width, height);
   drawAxis(context, colours, window, width, height, job.steps);
-  const pattern = hatch(context, colours.exposed, colours.paper);
   const y = (rank: number) => axis + rank * rowHeight;
   const thick = rowHeight >= 8 ? rowHeight - 5 : Math.max(1, rowHeight - 1);
   if (chosen !== undefined) {
     context.fillStyle = colours.select;
     context.fillRect(0, y(chosen), width, rowHeight);
   }
-  const bars = new Bars(context, window, width);
-  const { rank, kind, from_ps, to_ps } = job.states;
-  for (let i = 0; i < rank.length; ++i) {
-    const what = job.kinds[kind[i]];
-    const row = rank[i] * 4 + kind[i];
-    if (what === 'compute') bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + 0.5, thick, colours.compute);
-    else if (what === 'exposed') bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + 0.5, rowHeight >= 5 ? thick : Math.max(1, thick / 2), rowHeight >= 5 ? pattern : colours.exposed);
-    else if (rowHeight >= 8) bars.bar(row, from_ps[i], to_ps[i], y(rank[i]) + thick / 2, 1, colours.soft);
-  }
+  const all = (fill: string | CanvasPattern, own: Spans[], kind: number, from: number, size: number) => {
+    context.fillStyle = fill;
+    for (let rank = 0; rank < job.ranks; ++rank) drawSpans(context, own[rank], kind, window, width, y(rank) + from, size);
+  };
+  all(colours.compute, states, kinds.compute, 0.5, thick);
+  if (rowHeight >= 5) all(hatch(context, colours.exposed, colours.paper), states, kinds.exposed, 0.5, thick);
+  else all(colours.exposed, states, kinds.exposed, 0.5, Math.max(1, thick / 2));
   if (rowHeight >= 8) {
-    const s = job.slices;
-    for (let i = 0; i < s.track.length; ++i) {
-      if (job.kinds[s.kind[i]] !== 'communication') continue;
-      const own = job.tracks[s.track[i]].rank;
-      bars.bar(own * 4 + 1, s.from_ps[i], s.to_ps[i], y(own) + thick + 1, 2, colours.beside);
-    }
+    all(colours.soft, states, kinds.wait, thick / 2, 1);
+    all(colours.beside, beside, kinds.communication, thick + 1, 2);
   }
-  drawLabels(context, colours, job, rowHeight);
+  if (chosen !== undefined) {
+    context.strokeStyle = colours.ink;
+    context.strokeRect(0.5, y(chosen) + 0.5, width - 1, Math.max(1, rowHeight - 1));
+  }
+  drawLabels(context, colours, timeline, rowHeight);
 }
 
 // A label for each rank, or where rows are thin for each host, or where those are thin for some.
-function drawLabels(context: CanvasRenderingContext2D, colours: Look, job: Job, rowHeight: number) {
+function drawLabels(context: CanvasRenderingContext2D, colours: Look, timeline: Timeline, rowHeight: number) {
+  const { job, hostOf } = timeline;
   context.fillStyle = colours.ink;
   context.textAlign = 'right';
+  if (rowHeight >= 11) {
+    for (let rank = 0; rank < job.ranks; ++rank)
+      context.fillText(`${hostOf[rank] ?? ''} rank ${rank}`.trim(), left - 6, axis + (rank + 0.5) * rowHeight);
+    return;
+  }
   const hosts: { host: string; first: number; last: number }[] = [];
-  const hostOf: string[] = [];
-  for (const track of job.tracks) hostOf[track.rank] = track.host;
-  for (const own of job.rank) hostOf[own.rank] = own.host;
   for (let rank = 0; rank < job.ranks; ++rank) {
     const host = hostOf[rank] ?? '';
     const last = hosts[hosts.length - 1];
     if (last && last.host === host) last.last = rank;
     else hosts.push({ host, first: rank, last: rank });
-  }
-  if (rowHeight >= 11) {
-    for (let rank = 0; rank < job.ranks; ++rank)
-      context.fillText(`${hostOf[rank] ?? ''} rank ${rank}`.trim(), left - 6, axis + (rank + 0.5) * rowHeight);
-    return;
   }
   let free = 0;
   for (const host of hosts) {
@@ -175,44 +182,42 @@ function drawLabels(context: CanvasRenderingContext2D, colours: Look, job: Job, 
     if (middle - 6 < free) continue;
     free = middle + 7;
     context.fillStyle = colours.ink;
-    const text = `${host.host} ${host.first}–${host.last}`;
-    context.fillText(text, left - 8, middle);
+    context.fillText(`${host.host} ${host.first}–${host.last}`, left - 8, middle);
   }
 }
 
-export interface Row {
-  name: string;
-  bars: { from: number; to: number; text: string; kind: string }[];
+export function drawName(context: CanvasRenderingContext2D, colours: Look, name: string, y: number) {
+  context.fillStyle = colours.ink;
+  context.textAlign = 'right';
+  let text = name;
+  while (text.length > 3 && context.measureText(text).width > left - 8) text = text.slice(0, -2) + '…';
+  context.fillText(text, left - 6, y);
 }
 
-// Named rows with text in their bars: the tracks of one rank, or flows.
-export function drawRows(canvas: HTMLCanvasElement, rows: Row[], window: Window, width: number, rowHeight: number) {
+// The tracks of one rank, with names in their bars.
+export function drawTracks(canvas: HTMLCanvasElement, timeline: Timeline, tracks: { name: string; spans: Spans }[], window: Window, width: number, rowHeight: number) {
   const colours = look();
-  const height = axis + rows.length * rowHeight + 2;
+  const height = axis + tracks.length * rowHeight + 2;
   const context = prepare(canvas, width, height);
   drawAxis(context, colours, window, width, height, []);
-  const pattern = hatch(context, colours.exposed, colours.paper);
   const scale = (width - left) / (window.to - window.from);
-  rows.forEach((row, index) => {
+  tracks.forEach((track, index) => {
     const y = axis + index * rowHeight;
-    const bars = new Bars(context, window, width);
-    for (const bar of row.bars) {
-      const fill = bar.kind === 'compute' ? colours.compute : bar.kind === 'exposed' ? pattern : colours.beside;
-      bars.bar(0, bar.from, bar.to, y + 1, rowHeight - 3, fill);
+    for (const [kind, fill] of [[kinds.compute, colours.compute], [kinds.communication, colours.beside]] as [number, string][]) {
+      context.fillStyle = fill;
+      drawSpans(context, track.spans, kind, window, width, y + 1, rowHeight - 3);
     }
     context.textAlign = 'left';
-    for (const bar of row.bars) {
-      if (bar.to < window.from || bar.from > window.to) continue;
-      const begin = left + Math.max(0, (bar.from - window.from) * scale);
-      const end = Math.min(width, left + (bar.to - window.from) * scale);
-      if (end - begin < 30 || context.measureText(bar.text).width > end - begin - 6) continue;
-      context.fillStyle = colours.paper;
-      context.fillText(bar.text, begin + 3, y + rowHeight / 2);
+    context.fillStyle = colours.paper;
+    const { from, to, name } = track.spans;
+    for (let i = firstAfter(track.spans, window.from); i < from.length && from[i] < window.to; ++i) {
+      const begin = left + Math.max(0, (from[i] - window.from) * scale);
+      const end = Math.min(width, left + (to[i] - window.from) * scale);
+      if (end - begin > 2) context.fillRect(end - 1, y + 1, 1, rowHeight - 3);
+      const text = timeline.job.names[name[i]] ?? '';
+      if (end - begin < 30 || context.measureText(text).width > end - begin - 6) continue;
+      context.fillText(text, begin + 3, y + rowHeight / 2);
     }
-    context.fillStyle = colours.ink;
-    context.textAlign = 'right';
-    let name = row.name;
-    while (name.length > 3 && context.measureText(name).width > left - 8) name = name.slice(0, -2) + '…';
-    context.fillText(name, left - 6, y + rowHeight / 2);
+    drawName(context, colours, track.name, y + rowHeight / 2);
   });
 }

@@ -13,7 +13,7 @@ export interface RunEntry {
   seed: number;
   set: string[];
   end_ps: number;
-  state: 'done' | 'cut off' | 'interrupted' | 'damaged';
+  state: 'done' | 'cut off' | 'interrupted' | 'damaged' | 'running';
   met: number;
   expectations: number;
   headline: string;
@@ -39,19 +39,29 @@ export interface FabricNode {
   kind: 'host' | 'switch' | 'forwarder';
   model: string;
   tier: number;
+  pool_B?: number | null; // of switches: the shared pool, and the headroom pool where groups share one
+  headroom_pool_B?: number | null;
 }
 export interface Fabric {
   nodes: FabricNode[];
   links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
-  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null }[];
+  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null; headroom_B?: number | null }[];
 }
+// The ports by which flows leave, in the end and until routes changed.
+export interface Paths {
+  paths: Record<string, string[]>;
+  before: Record<string, { until_ps: number; path: string[] }[]>;
+}
+export const pathAt = (p: Paths, id: string, at: number): string[] =>
+  p.before[id]?.find((each) => at < each.until_ps)?.path ?? p.paths[id];
+
 export interface Activity {
   bins: number;
   from_ps: number;
   to_ps: number;
   ports: string[];
   most_queue_B: number[];
-  used: string; // base64, [port][bin]
+  used: string; // base64, [port][bin], two bytes each
   paused: string;
   queue: string;
 }
@@ -99,12 +109,17 @@ export interface Flows {
   fct_ps: (number | null)[];
   goodput_bps: (number | null)[];
   slowdown: (number | null)[];
+  latency_p50_ps: (number | null)[];
+  latency_p99_ps: (number | null)[];
   retransmitted: number[];
   cnps: number[];
   state: string[];
   bottleneck: string[];
 }
 export interface Distribution {
+  count: number;
+  min: number;
+  mean: number;
   p50: number;
   p90: number;
   p99: number;
@@ -117,7 +132,8 @@ export interface FlowSummary {
   count: number;
   jain: number | null;
   fct: Distribution | null;
-  latency: Distribution | null;
+  latency: Distribution | null; // of single messages
+  no_latency: string | null; // why there is none
 }
 export interface Packet {
   number: number;
@@ -175,6 +191,7 @@ export interface Job {
   workload: string;
   kind: 'job' | 'nccl';
   from_ps: number;
+  to_ps: number;
   ranks: number;
   steps: { from_ps: number; to_ps: number }[];
   kinds: string[]; // compute, communication, exposed, wait
@@ -184,8 +201,8 @@ export interface Job {
   states: { rank: number[]; kind: number[]; from_ps: number[]; to_ps: number[] };
   left_out: number;
   note: string;
-  rank: { rank: number; host: string; gpu: number; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
-  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; choice: string }[];
+  rank: { rank: number; host: string; gpu: number; ports: string[]; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
+  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; roofline: { name: string; where: string; Bps: number }[]; choice: string }[];
   stragglers: { who: string; reason: string; lost_us: number }[];
 }
 export interface Lab {
@@ -273,7 +290,7 @@ export interface WorldDetail {
   deterministic: boolean;
   fabric: Fabric;
   counters: Record<string, Record<string, Record<string, Record<string, number>>>>; // node, port, group, name
-  queues: { port: string; class: number; max_queue_B: number; ecn_marked: number }[];
+  queues: { port: string; class: number; queue_B: number; max_queue_B: number; ecn_marked: number }[];
   programs: { node: string; pid: number; threads: number; qps: number; command: string }[];
   captures: Record<string, unknown>[];
 }

@@ -1,5 +1,5 @@
 // Which series the time view draws, in which plots: those of the chosen flows, or the largest.
-import type { Fabric, Flows, SeriesData, SeriesEntry } from './types';
+import type { Fabric, Flows, SeriesData, SeriesEntry } from '../lib/types';
 
 export interface Group {
   key: string;
@@ -7,7 +7,7 @@ export interface Group {
   entries: SeriesEntry[];
   left: number; // more of its kind that are not drawn
   rate: boolean; // of counters the change per second
-  limits: { value: number; kind: 'ecn' | 'xoff' | 'xon'; label: string }[];
+  limits: { value: number; kind: 'ecn' | 'xoff' | 'xon' | 'headroom' | 'pool'; label: string }[];
   removable: boolean;
 }
 
@@ -39,18 +39,31 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
 
   const queues = largest(by('queue_B'), 6);
   const limits: Group['limits'] = [];
+  const headrooms: Group['limits'] = [];
+  const groupsOfPorts = by('headroom_B').filter((s) => s.port !== '');
+  const headroom = largest(groupsOfPorts, 6);
+  const isOf = (q: Fabric['queues'][number]) => (s: SeriesEntry) => portOf(s) === q.port && s.class === q.class;
   for (const q of fabric.queues) {
-    if (!queues.some((s) => portOf(s) === q.port && s.class === q.class)) continue;
-    for (const [value, kind, label] of [[q.ecn_min_B, 'ecn', 'ECN min'], [q.ecn_max_B, 'ecn', 'ECN max'], [q.xon_B, 'xon', 'XON'], [q.xoff_B, 'xoff', 'XOFF']] as const) {
-      if (value === null) continue;
-      const same = limits.find((l) => l.value === value);
-      if (!same) limits.push({ value, kind, label });
-      else if (!same.label.split(', ').includes(label)) same.label += `, ${label}`;
-    }
+    if (headroom.some(isOf(q))) addLimit(headrooms, q.headroom_B, 'headroom', 'headroom');
+    if (!queues.some(isOf(q))) continue;
+    addLimit(limits, q.ecn_min_B, 'ecn', 'ECN min');
+    addLimit(limits, q.ecn_max_B, 'ecn', 'ECN max');
+    addLimit(limits, q.xon_B, 'xon', 'XON');
+    addLimit(limits, q.xoff_B, 'xoff', 'XOFF');
   }
   add('queues', 'Queue depth', by('queue_B'), queues, false, limits);
-  const buffers = all.filter((s) => s.metric === 'buffer_B' || s.metric === 'headroom_B');
-  add('buffer', 'Buffer and headroom in use', buffers, largest(buffers, 6), false);
+  // Of the fullest switches both what all queues hold, and how much of it is in headroom.
+  const buffers = [...by('buffer_B'), ...by('headroom_B').filter((s) => s.port === '')];
+  const fullest = largest(by('buffer_B'), 3).map((s) => s.node);
+  const shown = fullest.flatMap((node) => buffers.filter((s) => s.node === node));
+  const pools: Group['limits'] = [];
+  for (const node of fabric.nodes) {
+    if (!fullest.includes(node.name)) continue;
+    addLimit(pools, node.pool_B, 'pool', 'shared pool');
+    addLimit(pools, node.headroom_pool_B, 'headroom', 'headroom pool');
+  }
+  add('buffer', 'Buffer and headroom in use', buffers, shown, false, pools);
+  add('headroom', 'Headroom by port and class', groupsOfPorts, headroom, false, headrooms);
   const marks = by('ecn_marked');
   const cnps = by('np_cnp_sent');
   add('marks', 'ECN marks per second', marks, largest(marks, 5, 'last'), true);
@@ -64,9 +77,17 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   return out;
 }
 
+function addLimit(limits: Group['limits'], value: number | null | undefined, kind: Group['limits'][number]['kind'], label: string) {
+  if (value === null || value === undefined) return;
+  const same = limits.find((l) => l.value === value);
+  if (!same) limits.push({ value, kind, label });
+  else if (!same.label.split(', ').includes(label)) same.label += `, ${label}`;
+}
+
 // What a line is called within its plot.
 export function nameOf(s: SeriesEntry, group: Group): string {
   if (group.key === 'flows') return `${s.node}.${s.port}`;
+  if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'buffer'}`;
   const port = s.port === '' ? s.node : `${s.node}:${s.port}`;
   const classes = new Set(group.entries.map((e) => e.class));
   return s.class >= 0 && classes.size > 1 ? `${port}.${s.class}` : port;

@@ -1,0 +1,39 @@
+// Which frame of a capture an event is about: what it looks like, where it passes, and on which side of the event's
+// time. Filled in by who reads events, found by packets/event_packets.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::serve {
+
+enum class EventFrameKind : std::uint8_t {
+  kNone,     // no frame belongs to it
+  kMarked,   // CE, with this destination, QP and PSN, out of the port
+  kCnp,      // to this destination and QP, out of the port
+  kCnpIn,    // to this QP, into the port
+  kNakIn,    // to this QP, into the port
+  kRnrIn,    // to this QP, into the port
+  kRequest,  // with this destination, QP and PSN, out of the port
+  kLost,     // the same at any port
+  kPause,    // XOFF of this class, out of the port
+  kFault,    // the capture's comment names the fault, at any port
+};
+
+struct EventFrame {
+  EventFrameKind kind = EventFrameKind::kNone;
+  std::string port, peer;   // where the event is, and the other end of the cable if its capture will do
+  std::string destination;  // the host port that it goes to
+  std::uint32_t qp = 0, psn = 0;
+  int pause_class = 0;
+  std::string fault;
+};
+
+// Events that follow from a frame: theirs is the last that is not later. Of the others it is the first that is not
+// earlier.
+constexpr bool comes_before_event(EventFrameKind kind) {
+  return kind == EventFrameKind::kCnpIn || kind == EventFrameKind::kNakIn || kind == EventFrameKind::kRnrIn ||
+         kind == EventFrameKind::kLost;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,17 @@
+// What each workload of a run has measured, in a line: the words and figures of the program's own report.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "serve/runs/open_run.h"
+
+namespace weft::serve {
+
+// By workload; one that measured nothing is not in it.
+std::map<std::string, std::string> workload_summaries(OpenRun& run);
+// Of the workload's object in results.json: perftest, verified transfers, jobs. Empty for others, and for what no run
+// writes.
+std::string summary_of_workload(const std::string& json);
+
+}  // namespace weft::serve

@@ -1,0 +1,93 @@
+// What the time view draws, and where it gets it: of the whole run what lists need, of the range only what is drawn, as
+// many points as there are pixels. A new range is fetched anew.
+import { get, query } from '../lib/api';
+import { cursor } from '../lib/cursor.svelte';
+import { kindOrder } from '../lib/draw';
+import { binsFor, eventsOf, fabricOf, flowsOf, momentsOf, runOf, seriesOf, type Moments } from '../lib/run-data.svelte';
+import type { Fabric, Flows, Packet, Run, RunEvent, SeriesData, SeriesEntry } from '../lib/types';
+import { meanRate, type Group } from './groups';
+
+export const close = 100e6; // ps: below 100 us single packets are shown
+
+export class TimeData {
+  about = $state.raw<Run | null>(null);
+  fabric = $state.raw<Fabric | null>(null);
+  flows = $state.raw<Flows | null>(null);
+  series = $state.raw<SeriesEntry[]>([]);
+  whole = $state.raw<Moments | null>(null);
+  events = $state.raw<RunEvent[]>([]); // of the run
+  shown = $state.raw<RunEvent[]>([]); // of the range
+  leftOut = $state(0);
+  lines = $state.raw<Map<string, SeriesData>>(new Map());
+  pauses = $state.raw<Map<string, SeriesData>>(new Map());
+  packets = $state.raw<Packet[]>([]);
+  problem = $state('');
+  private asked = 0;
+
+  constructor(private run: string) {}
+
+  async open() {
+    try {
+      const [r, f] = await Promise.all([runOf(this.run), fabricOf(this.run)]);
+      cursor.open(r.end_ps, r.sample_interval_ps);
+      [this.about, this.fabric] = [r, f];
+      flowsOf(this.run).then((x) => (this.flows = x), () => {});
+      const kinds = kindOrder.filter((k) => k !== 'pause').join(',');
+      eventsOf(this.run, { kinds, limit: 5000 }).then((e) => (this.events = e.events), () => {});
+      if (!r.has.series) {
+        this.problem = 'This run has no series: run the lab with --set sample=auto to see it over time.';
+        return;
+      }
+      seriesOf(this.run).then((s) => (this.series = s.series), (e: Error) => (this.problem = e.message));
+      momentsOf(this.run, binsFor(f.links.length, r)).then((m) => (this.whole = m), () => {});
+    } catch (e) {
+      this.problem = (e as Error).message;
+    }
+  }
+
+  // Of the range that the cursor has now. The answer to an older question is dropped.
+  fetch(from: number, to: number, groups: Group[], lanes: SeriesEntry[], points: number): () => void {
+    const mine = ++this.asked;
+    const range = from <= 0 && to >= cursor.end ? {} : { from_ps: from, to_ps: to };
+    const base = `/api/runs/${encodeURIComponent(this.run)}`;
+    const ask = async (entries: SeriesEntry[], rate: boolean, into: (list: SeriesData[]) => void) => {
+      if (entries.length === 0) return;
+      const match = entries.map((e) => e.id).join(',');
+      const answer = await get<{ series: SeriesData[] }>(`${base}/series/data${query({ match, ...range, points: rate ? Math.ceil(points / 3) : points })}`);
+      if (mine === this.asked) into(rate ? answer.series.map(meanRate) : answer.series);
+    };
+    const keep = (list: SeriesData[]) => (this.lines = new Map([...this.lines, ...list.map((s) => [s.id, s] as const)]));
+    const timer = setTimeout(async () => {
+      try {
+        await Promise.all([
+          ask(groups.filter((g) => !g.rate).flatMap((g) => g.entries), false, keep),
+          ask(groups.filter((g) => g.rate).flatMap((g) => g.entries), true, keep),
+          ask(lanes, true, (list) => (this.pauses = new Map(list.map((s) => [s.id, s])))),
+          eventsOf(this.run, { ...range, limit: 4000 }).then((e) => {
+            if (mine === this.asked) [this.shown, this.leftOut] = [e.events, e.left_out];
+          }),
+        ]);
+      } catch (e) {
+        if (mine === this.asked) this.problem = (e as Error).message;
+      }
+    }, 60);
+    return () => clearTimeout(timer);
+  }
+
+  // Down to single packets, where there is a capture.
+  fetchPackets(from: number, to: number): (() => void) | undefined {
+    if (!this.about?.has.packets || to - from > close) {
+      this.packets = [];
+      return undefined;
+    }
+    const timer = setTimeout(async () => {
+      try {
+        const answer = await get<{ packets: Packet[] }>(`/api/runs/${encodeURIComponent(this.run)}/packets${query({ from_ps: from, limit: 1000 })}`);
+        this.packets = answer.packets.filter((p) => p.time_ps >= from && p.time_ps <= to);
+      } catch (e) {
+        this.problem = (e as Error).message;
+      }
+    }, 150);
+    return () => clearTimeout(timer);
+  }
+}
