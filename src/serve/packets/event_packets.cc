@@ -253,10 +253,11 @@ void EventPackets::fill(OpenRun& run, std::vector<RunEvent>& events) {
   auto kept = cache_.find(key);
   if (!kept) {
     const RunEvents all = read_events(run, {0, INT64_MAX}, {});
-    kept.emplace();
+    std::string lines;
     for (const auto& [id, number] : find_event_packets(captures, all.events, addresses_of_hosts(run)))
-      *kept += fmt::format("{} {}\n", id, number);
-    cache_.keep(key, *kept);
+      lines += fmt::format("{} {}\n", id, number);
+    kept = std::make_shared<const std::string>(std::move(lines));
+    cache_.keep(key, kept);
   }
   std::unordered_map<std::string_view, std::uint64_t> numbers;
   for (std::size_t at = 0; at < kept->size();) {
