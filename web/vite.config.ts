@@ -23,11 +23,13 @@ function compressed(): Plugin {
   };
 }
 
+const server = process.env.WEFT_SERVER ?? 'http://127.0.0.1:8420';
+
 // `npm run dev` shows the page of the sources with the data of a `weft serve` on its usual port.
 export default defineConfig({
   plugins: [svelte(), compressed()],
   base: '/',
-  server: { proxy: { '/api': { target: process.env.WEFT_SERVER ?? 'http://127.0.0.1:8420', changeOrigin: true } } },
+  server: { proxy: { '/api': { target: server, changeOrigin: true, headers: { origin: server } } } },
   build: {
     target: 'es2022',
     emptyOutDir: true,

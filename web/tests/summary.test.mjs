@@ -16,7 +16,7 @@ after(() => rig.close());
 test('the first screen says what happened and leads to the moment', async () => {
   const page = await rig.page('/run/incast-ecn');
   await page.getByRole('heading', { level: 1 }).filter({ hasText: '16 of 16 flows' }).waitFor();
-  for (const text of ['links', 'flows', 'events']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
+  for (const text of ['links', 'flows', 'look at']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
   await page.getByText('4 of 4 met').waitFor();
   await page.getByText('16 of 16 flows done').first().waitFor();
   assert.match(await page.locator('.command code').textContent(), /^weft run incast-ecn\/lab\.yaml --seed 1 --set sample=auto/);
@@ -25,7 +25,13 @@ test('the first screen says what happened and leads to the moment', async () => 
   await rig.shot(page, 'summary-incast');
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'report.md' }).click()]);
   assert.equal(file.suggestedFilename(), 'report.md');
-  await page.locator('.links a.first').click();
+  // The moment is a link in the sentence, and no line below says the same again.
+  const sentence = page.getByRole('heading', { level: 1 });
+  const moment = await sentence.getByRole('link').textContent();
+  assert.match(moment, /congestion at leaf0:swp1/);
+  const below = await page.locator('.why').textContent();
+  assert.ok(!below.includes(moment), below);
+  await sentence.getByRole('link').click();
   await page.waitForFunction(() => location.pathname.endsWith('/time'));
   assert.ok(Number(parameter(page, 'at')) > 0);
   assert.deepEqual(page.errors, []);

@@ -1,5 +1,6 @@
 // What the tests of the page share: runs of real labs, a `weft serve` on a free port, a headless Chromium, screenshots.
-// Screenshots are kept in $WEFT_SCREENSHOTS (default: build/screenshots).
+// Screenshots are kept in $WEFT_SCREENSHOTS (default: build/screenshots). $WEFT_PAGE is a directory with a page that was
+// built apart (`npm run build -- --outDir DIR`): shown instead of the one in the binary.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,11 +38,14 @@ export class Rig {
   }
 
   // A page of its own; `errors` gathers what the console complains of.
-  async page(path = '/', { dark = false, width = 1400, height = 900 } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' });
+  async page(path = '/', { dark = false, width = 1400, height = 900, still = false } = {}) {
+    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: still ? 'reduce' : 'no-preference' });
+    if (process.env.WEFT_PAGE) await context.route(/\/app\.(js|css)$/, (route) => route.fulfill({ path: join(process.env.WEFT_PAGE, new URL(route.request().url()).pathname) }));
     const page = await context.newPage();
     page.errors = [];
-    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && page.errors.push(message.text()));
+    // What failed to load is said with its address.
+    page.on('console', (message) => ['error', 'warning'].includes(message.type())
+      && page.errors.push(message.text() + (message.text().startsWith('Failed to load') ? ` ${message.location().url}` : '')));
     page.on('pageerror', (error) => page.errors.push(String(error)));
     await page.goto(this.url + path);
     return page;

@@ -7,12 +7,18 @@ export type View =
   | 'labs' | 'lab' | 'runs' | 'summary' | 'fabric' | 'time' | 'flows' | 'packets' | 'findings' | 'jobs'
   | 'compare' | 'sweep' | 'worlds';
 
+// Parameters of the views of a run that are numbers.
+const numbers: Record<string, string> = {
+  at: 'a time in picoseconds', from: 'a time in picoseconds', to: 'a time in picoseconds', packet: 'the number of a packet',
+};
 const runViews: View[] = ['summary', 'fabric', 'time', 'flows', 'packets', 'findings', 'jobs'];
 
 class Address {
   view: View = $state('labs');
   run: string = $state(''); // of the views of a run; of lab the ready lab; of sweep the sweep; of worlds the world
   parameters: Record<string, string> = $state({});
+  lost: string = $state(''); // a path that is none of the page's
+  private doubts: Record<string, { value: string; message: string }> = $state({});
 
   constructor() {
     this.read();
@@ -23,8 +29,11 @@ class Address {
   private read() {
     const text = isReport ? location.hash.slice(1) || '/run/run' : location.pathname + location.search;
     const [path, search] = [text.split('?')[0], text.split('?')[1] ?? ''];
-    const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+    const parts = path.split('/').filter((part) => part !== '').map(decoded);
     this.parameters = Object.fromEntries(new URLSearchParams(search));
+    const isKnown = parts.length === 0 || (parts[0] === 'run' && parts.length > 1 && (parts.length === 2 || runViews.includes(parts[2] as View)))
+      || ['labs', 'lab', 'runs', 'compare', 'sweep', 'worlds'].includes(parts[0]);
+    this.lost = isKnown ? '' : path;
     if (parts[0] === 'run' && parts.length > 1) {
       this.run = parts[1];
       this.view = runViews.includes(parts[2] as View) ? (parts[2] as View) : 'summary';
@@ -35,6 +44,28 @@ class Address {
       this.view = 'labs';
       this.run = '';
     }
+    this.check();
+  }
+
+  // What of the address cannot be meant so. It is said above the view, which goes on without it.
+  private check() {
+    this.doubts = {};
+    if (!this.isRunView()) return;
+    for (const [name, what] of Object.entries(numbers)) {
+      if (name in this.parameters && this.number(name) === undefined) this.doubt(name, `is not ${what}`);
+    }
+    const [from, to] = [this.number('from'), this.number('to')];
+    if (from !== undefined && to !== undefined && from >= to) this.doubt('to', `is not after from=${from}`);
+  }
+  doubt(name: string, message: string) {
+    const value = this.parameters[name] ?? '';
+    if (this.doubts[name]?.value !== value || this.doubts[name].message !== message) this.doubts[name] = { value, message };
+  }
+  // Names of parameters and what is wrong with them, as long as they are there.
+  get doubted(): { name: string; text: string }[] {
+    return Object.entries(this.doubts)
+      .filter(([name, { value }]) => this.parameters[name] === value)
+      .map(([name, { value, message }]) => ({ name, text: `${name}=${value.length > 60 ? `${value.slice(0, 60)}…` : value} ${message}` }));
   }
 
   href(view: View, run: string = this.run, parameters: Record<string, string> = {}): string {
@@ -79,6 +110,14 @@ class Address {
   }
   isRunView(): boolean {
     return runViews.includes(this.view);
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

@@ -18,6 +18,8 @@ class Cursor {
   // The run has changed, or was read.
   open(end_ps: number, sample_ps: number) {
     this.end = end_ps;
+    const at = address.number('at');
+    if (at !== undefined && (at < 0 || at > end_ps)) address.doubt('at', `is outside of the run, which lasts ${end_ps}`);
     this.step = sample_ps > 0 ? sample_ps : Math.max(1, Math.round(end_ps / 500));
   }
   get from(): number {
@@ -86,8 +88,14 @@ class Cursor {
     this.playing = true;
     this.precise = this.at;
     this.last = performance.now();
+    // Who asked for less motion gets pictures twice a second instead of a film.
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     const tick = (now: number) => {
       if (!this.playing) return;
+      if (still && now - this.last < 500) {
+        this.frame = requestAnimationFrame(tick);
+        return;
+      }
       this.precise += (this.pace * (now - this.last)) / 1000;
       this.last = now;
       const next = this.precise;

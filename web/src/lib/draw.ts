@@ -3,6 +3,7 @@
 //   utilisation  width and a sequential scale        pause   hatching, with the class as label
 //   ECN, CNP     amber ticks                         loss    a red cross
 //   fault        a flag                              queue   a bar at its port; XOFF, XON and ECN thresholds are lines
+import palette from './palette.json';
 import type { RunEvent } from './types';
 
 export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
@@ -18,6 +19,7 @@ export interface Theme {
   select: string;
   loss: string;
   mark: string;
+  markInk: string; // of text
   pause: string;
   fault: string;
   font: string;
@@ -25,10 +27,7 @@ export interface Theme {
 }
 
 // Utilisation: light to dark on paper, dark to light in the dark, so that what is busy stands out. Its lightness
-// rises or falls evenly, so that it reads without colour, too.
-const onPaper = ['#c9d3dc', '#aecbe0', '#8dbbdd', '#66a6d3', '#3f8dc4', '#2172ab', '#0f568a', '#083c66', '#062a4a'];
-const inDark = ['#3a4652', '#2f5470', '#29678f', '#2a7dae', '#3a95c9', '#5aade0', '#86c5ee', '#b5dcf7', '#e2f2fd'];
-
+// rises or falls evenly, so that it reads without colour, too; tests/colours.test.mjs holds the palette to that.
 let known: Theme | undefined;
 let knownAs = '';
 export function theme(): Theme {
@@ -37,35 +36,35 @@ export function theme(): Theme {
   if (known && knownAs === paper) return known;
   const get = (name: string) => {
     let text = style.getPropertyValue(name).trim();
-    for (let m = text.match(/^var\((--\w+)\)$/); m; m = text.match(/^var\((--\w+)\)$/)) text = style.getPropertyValue(m[1]).trim();
+    for (let m = text.match(/^var\((--[\w-]+)\)$/); m; m = text.match(/^var\((--[\w-]+)\)$/)) text = style.getPropertyValue(m[1]).trim();
     return text;
   };
   const dark = parseInt(paper.slice(1, 3), 16) < 128;
   knownAs = paper;
   known = {
     dark, paper, raised: get('--raised'), line: get('--line'), ink: get('--ink'), soft: get('--soft'), accent: get('--accent'),
-    select: get('--select'), loss: get('--loss'), mark: get('--mark'), pause: get('--pause'), fault: get('--fault'),
-    font: style.getPropertyValue('--sans'), scale: dark ? inDark : onPaper,
+    select: get('--select'), loss: get('--loss'), mark: get('--mark'), markInk: get('--mark-ink'), pause: get('--pause'), fault: get('--fault'),
+    font: style.getPropertyValue('--sans'), scale: palette[dark ? 'dark' : 'light'].scale,
   };
   hatches.clear();
   return known;
 }
 
-// Eight lines that can be told apart: Okabe and Ito's colours in an order that alternates light and dark, then once more
-// with dashes.
-const lightLines = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#5b6470', '#000000'];
-const darkLines = ['#56b4e9', '#e69f00', '#2fc795', '#cc79a7', '#f0e442', '#d55e00', '#a3adb9', '#ffffff'];
-export function lineStyle(index: number, t: Theme): { colour: string; dash: number[] } {
-  const colours = t.dark ? darkLines : lightLines;
-  return { colour: colours[index % 8], dash: [[], [6, 3], [2, 2], [8, 3, 2, 3]][Math.floor(index / 8) % 4] };
+// Lines that can be told apart. Four colours differ for people with any kind of colour vision, without colour by their
+// lightness; the next four have dashes as well, and so on.
+const dashes = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
+export interface LineStyle {
+  colour: string;
+  dash: number[];
+}
+export function lineStyle(index: number, t: Theme): LineStyle {
+  const groups = palette[t.dark ? 'dark' : 'light'].lines;
+  return { colour: groups[Math.floor(index / 4) % 2][index % 4], dash: dashes[Math.floor(index / 4) % 4] };
 }
 
 // Flows have colours that the scale of utilisation has not.
-const lightFlows = ['#d55e00', '#009e73', '#cc79a7', '#000000', '#8c510a'];
-const darkFlows = ['#f0e442', '#cc79a7', '#2fc795', '#ff8533', '#ffffff'];
-export function flowStyle(index: number, t: Theme): { colour: string; dash: number[] } {
-  const colours = t.dark ? darkFlows : lightFlows;
-  return { colour: colours[index % 5], dash: [[], [7, 3], [3, 2], [9, 3, 2, 3]][Math.floor(index / 5) % 4] };
+export function flowStyle(index: number, t: Theme): LineStyle {
+  return { colour: palette[t.dark ? 'dark' : 'light'].flows[index % 4], dash: dashes[Math.floor(index / 4) % 4] };
 }
 
 export const steps = 9;
@@ -189,17 +188,18 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
 }
 export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
   const [s, isThin] = [up ? -1 : 1, w < 6];
-  for (const [bytes, colour, dash] of [
-    [q.ecn_min_B, t.mark, [2, 1.5]], [q.ecn_max_B, t.mark, []], [q.xon_B, t.pause, [2, 1.5]], [q.xoff_B, t.pause, []],
-  ] as [number | null, string, number[]][]) {
+  // Those of ECN stick out to the left, those of PFC to the right.
+  for (const [bytes, colour, dash, out] of [
+    [q.ecn_min_B, t.mark, [2, 1.5], 1], [q.ecn_max_B, t.mark, [], 1], [q.xon_B, t.pause, [2, 1.5], 0], [q.xoff_B, t.pause, [], 0],
+  ] as [number | null, string, number[], number][]) {
     if (bytes === null || bytes <= 0 || bytes > most) continue;
     const at = y + s * queueHeight(bytes, most, h);
     c.strokeStyle = colour;
     c.lineWidth = isThin ? 0.6 : 1.2;
     c.setLineDash(dash);
     c.beginPath();
-    c.moveTo(x - (isThin ? 0 : 1.5), at);
-    c.lineTo(x + w + (isThin ? 0 : 1.5), at);
+    c.moveTo(x - (isThin ? 0 : 4 * out), at);
+    c.lineTo(x + w + (isThin ? 0 : 4 * (1 - out)), at);
     c.stroke();
     c.setLineDash([]);
   }
@@ -207,7 +207,7 @@ export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: nu
 export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, bytes: number, most: number, q: Thresholds | null = null) {
   if (bytes <= 0) return;
   const size = Math.max(1, queueHeight(bytes, most, h));
-  c.fillStyle = t.dark ? '#2fc795' : '#00734f';
+  c.fillStyle = palette[t.dark ? 'dark' : 'light'].queue;
   c.globalAlpha = 0.8;
   c.fillRect(x + 1, up ? y - size : y, w - 2, size);
   c.globalAlpha = 1;

@@ -1,9 +1,11 @@
 // Paints a scene: what does not change once, what the moment shows over it.
-import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, flowStyle, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
+import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
+import { along, far, head, lengthOf, route } from './fabric-route';
 import { gutter, type Scene, type Strand } from './fabric-scene';
 import type { Moments } from './run-data.svelte';
 import type { Fabric, RunEvent } from './types';
+import { rate } from './units';
 
 export interface Values {
   used: number;
@@ -17,7 +19,23 @@ export interface Painter {
   queueOf: Map<string, Fabric['queues'][number]>;
   classesOf: Map<string, string>; // of a port that was paused
   mostQueue: number; // the scale of all bars
+  labels: { still: Label[]; now: Label[] }; // what was written where
 }
+export interface Label {
+  text: string;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+// Text on one line in the middle of y, and where it stands.
+export function write(c: Context, into: Label[], text: string, x: number, y: number) {
+  c.textBaseline = 'middle';
+  const w = c.measureText(text).width;
+  into.push({ text, x: c.textAlign === 'center' ? x - w / 2 : c.textAlign === 'right' ? x - w : x, y: y - 6, w, h: 12 });
+  c.fillText(text, x, y);
+}
+export const overlaps = (a: Label, b: Label) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
 export function font(t: Theme, size = 11, weight = 400): string {
   return `${weight} ${size}px ${t.font}`;
@@ -25,6 +43,7 @@ export function font(t: Theme, size = 11, weight = 400): string {
 
 export function paintStatic(c: Context, t: Theme, p: Painter) {
   const { scene: s } = p;
+  const labels: Label[] = (p.labels.still = []);
   c.clearRect(0, 0, s.width, s.height);
   c.fillStyle = t.paper;
   c.fillRect(0, 0, s.width, s.height);
@@ -34,16 +53,12 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
     c.fillRect(pod.x, pod.y, pod.w, pod.h);
   }
   // Links without traffic.
-  c.strokeStyle = t.line;
-  c.lineWidth = 1;
+  c.strokeStyle = t.scale[0];
+  c.lineWidth = s.strands.length > 300 ? 0.5 : 1;
   c.beginPath();
   for (const strand of s.strands) {
     if (!strand.seen || strand.cell) continue;
-    const [ox, oy] = offset(strand, 0.5);
-    for (const side of [1, -1]) {
-      c.moveTo(strand.x0 + side * ox, strand.y0 + side * oy);
-      c.lineTo(strand.x1 + side * ox, strand.y1 + side * oy);
-    }
+    for (const side of [1, -1]) for (const [i, [x, y]] of route(strand, side).entries()) i === 0 ? c.moveTo(x, y) : c.lineTo(x, y);
   }
   c.stroke();
   c.strokeStyle = t.soft;
@@ -75,29 +90,26 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
     const below = box.node.tier === 0 && p.plan.top > 0;
     const { node } = box;
     const y = below ? box.h + 9 : node.tier === 0 || (node.up.length > 0 && node.down.length > 0) ? box.h / 2 + 0.5 : node.up.length === 0 ? 10 : box.h - 10;
-    c.fillText(node.name, box.x + box.w / 2, box.y + y);
+    const model = p.plan.top === 0 && node.model !== '' && c.measureText(node.model).width < box.w - 8;
+    write(c, labels, node.name, box.x + box.w / 2, box.y + y - (model ? 8 : 0));
+    if (model) {
+      c.fillStyle = t.soft;
+      write(c, labels, node.model, box.x + box.w / 2, box.y + y + 8);
+    }
   }
   c.fillStyle = t.soft;
-  for (const note of s.notes) c.fillText(note.text, note.x, note.y);
-  for (const pod of s.pods) if (pod.label !== '') c.fillText(pod.label, pod.x + pod.w / 2, pod.y + pod.h - 8);
+  for (const note of s.notes) write(c, labels, note.text, note.x, note.y);
+  for (const pod of s.pods) if (pod.label !== '') write(c, labels, pod.label, pod.x + pod.w / 2, pod.y + pod.h - 8);
   // Names of the tiers, over what sticks out to the left.
   c.fillStyle = t.paper;
   c.fillRect(0, 0, gutter, s.height);
   c.textAlign = 'left';
   for (const tier of s.tiers) {
     c.fillStyle = t.ink;
-    c.fillText(tier.name, 2, tier.y - 7);
+    write(c, labels, tier.name, 2, tier.y - 7);
     c.fillStyle = t.soft;
-    c.fillText(tier.count.toLocaleString('en-US'), 2, tier.y + 7);
+    write(c, labels, tier.count.toLocaleString('en-US'), 2, tier.y + 7);
   }
-}
-
-// To the right of the way it goes, so that both directions are seen.
-function offset(strand: Strand, extra: number): [number, number] {
-  const [dx, dy] = [strand.x1 - strand.x0, strand.y1 - strand.y0];
-  const length = Math.hypot(dx, dy) || 1;
-  const by = strand.most / 2 + extra;
-  return [(-dy / length) * by, (dx / length) * by];
 }
 
 // What the links of one direction of a strand do at this moment.
@@ -140,6 +152,7 @@ interface Lines {
 
 export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, events: RunEvent[]) {
   const { scene: s, moments: m } = p;
+  const labels: Label[] = (p.labels.now = []);
   if (!m || bin < 0) return;
   // Lines of one step and width together: a thousand hosts have thousands.
   const groups = new Map<number, Lines>();
@@ -159,9 +172,8 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
         const half = (strand.x1 - strand.x0) / 2;
         lines.path.push(side === 1 ? strand.x0 : strand.x0 + half, strand.y0, half, strand.y1 - strand.y0);
       } else {
-        const [ox, oy] = offset(strand, 0.5);
-        if (side === 1) lines.path.push(strand.x0 + ox, strand.y0 + oy, strand.x1 + ox, strand.y1 + oy);
-        else lines.path.push(strand.x1 - ox, strand.y1 - oy, strand.x0 - ox, strand.y0 - oy);
+        const points = route(strand, side);
+        for (let i = 1; i < points.length; ++i) lines.path.push(points[i - 1][0], points[i - 1][1], points[i][0], points[i][1]);
       }
     }
   }
@@ -194,20 +206,20 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
       hatchBox(c, t, side === 1 ? strand.x0 : strand.x0 + half, strand.y0, half, strand.y1 - strand.y0);
       continue;
     }
-    const [x0, y0, x1, y1] = ends(strand, side);
-    const length = Math.hypot(x1 - x0, y1 - y0);
-    const shown = Math.max(share, Math.min(1, 5 / length));
-    hatchLine(c, t, x0, y0, x0 + (x1 - x0) * shown, y0 + (y1 - y0) * shown, strand.most + 2.5);
+    const points = route(strand, side);
+    const length = lengthOf(points);
+    const way = head(points, Math.max(share * length, Math.min(length, 5)));
+    for (let i = 1; i < way.length; ++i) hatchLine(c, t, way[i - 1][0], way[i - 1][1], way[i][0], way[i][1], strand.most + 2.5);
     const label = p.classesOf.get(port);
     if (label && strand.most > 4.5 && length > 50) {
-      const at = Math.min(0.5, 18 / length);
-      const [x, y] = [x0 + (x1 - x0) * at, y0 + (y1 - y0) * at];
+      const { x, y } = along(points, Math.min(length / 2, 18));
       c.fillStyle = t.paper;
       c.fillRect(x - 5 - label.length, y - 6, 10 + 2 * label.length, 12);
       c.fillStyle = t.pause;
-      c.fillText(label, x, y + 0.5);
+      write(c, labels, label, x, y + 0.5);
     }
   }
+  if (s.strands.length <= 6) paintRates(c, t, p, bin, labels);
   for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue, p.queueOf.get(q.port) ?? null);
   for (const w of s.worst) {
     const node = p.plan.nodes[w.node];
@@ -219,11 +231,23 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
   paintEvents(c, t, p, events);
 }
 
-function ends(strand: Strand, side: number): [number, number, number, number] {
-  const [ox, oy] = offset(strand, 0.5);
-  return side === 1
-    ? [strand.x0 + ox, strand.y0 + oy, strand.x1 + ox, strand.y1 + oy]
-    : [strand.x1 - ox, strand.y1 - oy, strand.x0 - ox, strand.y0 - oy];
+// Of a few links: what each direction carries, beside it.
+function paintRates(c: Context, t: Theme, p: Painter, bin: number, labels: Label[]) {
+  c.font = font(t, 11);
+  c.fillStyle = t.ink;
+  for (const strand of p.scene.strands) {
+    if (!strand.seen || strand.cell || strand.bend !== undefined) continue;
+    const isFlat = Math.abs(strand.y1 - strand.y0) < Math.abs(strand.x1 - strand.x0);
+    if (lengthOf(route(strand, 1)) < 130) continue;
+    for (const side of [1, -1] as const) {
+      const v = valuesOf(side === 1 ? strand.up : strand.down, p.moments, bin);
+      const { x, y, dx, dy } = along(route(strand, side), lengthOf(route(strand, side)) / 2);
+      const away = strand.most / 2 + (isFlat ? 9 : 7);
+      c.textAlign = isFlat ? 'center' : -dy > 0 ? 'left' : 'right';
+      write(c, labels, rate(v.used * p.plan.links[strand.links[0]].rate), x - dy * away, y + dx * away);
+    }
+  }
+  c.textAlign = 'center';
 }
 
 // The signs of a moment at their ports; the signs of one port stand one behind the other.
@@ -252,85 +276,32 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
       } else eventSign(c, t, e.kind, (strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2);
       continue;
     }
-    const [x0, y0, x1, y1] = ends(strand, place.up ? 1 : -1);
-    const length = Math.hypot(x1 - x0, y1 - y0) || 1;
-    const along = Math.min(0.45, (9 + 11 * (had.size - 1)) / length);
-    const [x, y] = [x0 + (x1 - x0) * along, y0 + (y1 - y0) * along];
+    const points = route(strand, place.up ? 1 : -1);
+    const { x, y, dx, dy } = along(points, Math.min(0.45 * lengthOf(points), 9 + 11 * (had.size - 1)));
     if (sign === 'cross') cross(c, t, x, y, 4.5);
     else if (sign === 'flag') {
       c.strokeStyle = t.fault;
       c.lineWidth = 1.5;
       c.setLineDash([6, 5]);
       c.beginPath();
-      c.moveTo(strand.x0, strand.y0);
-      c.lineTo(strand.x1, strand.y1);
+      for (const [i, [px, py]] of route(strand, 1, -strand.most / 2).entries()) i === 0 ? c.moveTo(px, py) : c.lineTo(px, py);
       c.stroke();
       c.setLineDash([]);
-      flag(c, t, (strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2, 18);
+      flag(c, t, (strand.x0 + strand.x1) / 2, strand.bend ?? (strand.y0 + strand.y1) / 2, 18);
     } else if (sign === 'tick' || sign === 'ticks') {
       // Across the line, so that it is seen on any of them.
-      const [nx, ny] = [-(y1 - y0) / length, (x1 - x0) / length];
+      const [nx, ny] = [-dy, dx];
       c.strokeStyle = t.mark;
       c.lineWidth = 2.2;
       const reach = Math.max(2, Math.min(6, strand.most * 0.8 + 0.7));
       c.beginPath();
       for (const shift of sign === 'ticks' ? [0, 4] : [0]) {
-        const [px, py] = [x + ((x1 - x0) / length) * shift, y + ((y1 - y0) / length) * shift];
+        const [px, py] = [x + dx * shift, y + dy * shift];
         c.moveTo(px - nx * reach, py - ny * reach);
         c.lineTo(px + nx * reach, py + ny * reach);
       }
       c.stroke();
     } else eventSign(c, t, e.kind, x, y);
-  }
-}
-
-// Flows along their paths, each in its colour, with its name at the sender.
-export function paintFlows(c: Context, t: Theme, p: Painter, flows: { id: string; path: string[] }[]) {
-  const taken: [number, number, number][] = [];
-  for (const [i, flow] of flows.entries()) {
-    const style = flowStyle(i, t);
-    c.beginPath();
-    let first: [number, number] | null = null;
-    for (const port of flow.path) {
-      const place = p.scene.places.get(port);
-      if (!place) continue;
-      const strand = p.scene.strands[place.strand];
-      const [ox, oy] = strand.cell ? [0, 0] : offset(strand, 2.5 + strand.most / 2 + (i % 4) * 2.5);
-      const side = place.up ? 1 : -1;
-      const points: [number, number][] = strand.cell
-        ? [[(strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2]]
-        : [[strand.x0 + side * ox, strand.y0 + side * oy], [strand.x1 + side * ox, strand.y1 + side * oy]];
-      if (side === -1) points.reverse();
-      for (const [x, y] of points) {
-        if (first) c.lineTo(x, y);
-        else {
-          c.moveTo(x, y);
-          first = [x, y];
-        }
-      }
-    }
-    if (!first) continue;
-    c.lineJoin = 'round';
-    c.setLineDash([]);
-    c.strokeStyle = t.paper;
-    c.lineWidth = 4.5;
-    c.stroke();
-    c.setLineDash(style.dash);
-    c.strokeStyle = style.colour;
-    c.lineWidth = 2.2;
-    c.stroke();
-    c.setLineDash([]);
-    c.font = font(t, 11, 600);
-    c.textAlign = 'left';
-    c.textBaseline = 'middle';
-    const width = c.measureText(flow.id).width;
-    const [x, y] = [Math.min(first[0] + 5, p.scene.width - width - 4), first[1] - 14];
-    if (taken.some(([a, b, w]) => Math.abs(b - y) < 13 && x < a + w && a < x + width)) continue;
-    taken.push([x, y, width]);
-    c.fillStyle = t.paper;
-    c.fillRect(x - 2, y - 7, width + 4, 14);
-    c.fillStyle = style.colour;
-    c.fillText(flow.id, x, y);
   }
 }
 
@@ -344,9 +315,7 @@ export function hit(p: Painter, x: number, y: number): Hit {
   let [best, found] = [7, -1];
   for (const [i, strand] of s.strands.entries()) {
     if (!strand.seen || strand.cell) continue;
-    const [dx, dy] = [strand.x1 - strand.x0, strand.y1 - strand.y0];
-    const along = Math.min(1, Math.max(0, ((x - strand.x0) * dx + (y - strand.y0) * dy) / (dx * dx + dy * dy || 1)));
-    const distance = Math.hypot(x - strand.x0 - along * dx, y - strand.y0 - along * dy);
+    const distance = far(route(strand, 1, -strand.most / 2), x, y);
     if (distance < best) [best, found] = [distance, i];
   }
   if (found >= 0) return { kind: 'strand', strand: found };

@@ -21,6 +21,7 @@ export interface Strand {
   down: string[];
   links: number[];
   most: number; // the widest that a direction is drawn
+  bend?: number; // it goes up from both ends and across at this height, around what is between them
   at?: { of: object; up: Int32Array; down: Int32Array }; // where the ports are in the moments
   cell: boolean; // drawn as a cell of two halves in the box of (x0, y0) to (x1, y1)
   seen: boolean;
@@ -67,8 +68,12 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
     width, height, boxes: [], boxOf: new Map(), strands: [], places: new Map(), queues: [], worst: [], pods: [], notes: [], buses: [], portX: new Map(), tiers: [], rowY: [],
   };
   const inner = width - 2 * margin - gutter;
-  const unit = inner / (plan.width * (part.to - part.from));
-  const X = (x: number) => gutter + margin + (x - plan.width * part.from) * unit;
+  // A few hosts stand together in the middle.
+  const isWhole = part.to - part.from >= 1;
+  const unit = Math.min(inner / (plan.width * (part.to - part.from)), isWhole && plan.top > 0 ? 240 : Infinity);
+  const used = isWhole ? unit * plan.width : inner;
+  const start = gutter + margin + (inner - used) / 2;
+  const X = (x: number) => start + (x - plan.width * part.from) * unit;
   const inSight = (left: number, right: number) => right > gutter && left < width;
 
   // Rows.
@@ -79,7 +84,9 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
   const cellRows = Math.ceil(biggest / columns);
   const cellHeight = Math.max(3, Math.min(16, (height * 0.22) / cellRows));
   const hostBand = plan.top === 0 ? 40 : stacked ? cellRows * cellHeight + 44 : 72;
-  const topY = plan.top === 0 ? height / 2 : 40 + height * 0.04;
+  const around = Math.min(4, plan.links.filter((l) => plan.nodes[l.a].tier === plan.top && between(plan, l.a, l.b)).length);
+  const tallest = Math.max(44, Math.min(130, (height - hostBand - 40) / (Math.max(1, plan.top) * 3)));
+  const topY = plan.top === 0 ? height / 2 : Math.max(40 + height * 0.04, tallest / 2 + 8) + (around > 0 ? 18 + 14 * around : 0);
   const bottomY = plan.top === 0 ? height / 2 : height - hostBand;
   const boxHeight = plan.top === 0 ? 64 : Math.max(44, Math.min(130, (bottomY - topY) / (plan.top * 3)));
   const apart = plan.top === 0 ? 0 : Math.min(460, (bottomY - topY) / plan.top);
@@ -103,10 +110,10 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
     s.boxOf.set(node.index, box);
   };
   if (plan.pinned) {
-    const slot = inner / tops.length;
+    const slot = used / tops.length;
     const sorted = [...tops].sort((a, b) => a.group - b.group || a.index - b.index);
     for (const [i, n] of sorted.entries()) {
-      put(n, gutter + margin + (i + 0.5) * slot, Math.min(slot - Math.min(8, slot * 0.2), 150), s.rowY[plan.top], slot < 30 ? 30 : boxHeight, slot < 30);
+      put(n, start + (i + 0.5) * slot, Math.min(slot - Math.min(8, slot * 0.2), 150), s.rowY[plan.top], slot < 30 ? 30 : boxHeight, slot < 30);
     }
   }
   for (const n of plan.nodes) {
@@ -189,6 +196,7 @@ function strands(s: Scene, plan: Plan, unit: number) {
     }
   }
   const sides = new Map<string, number>();
+  let bends = 0;
   for (const i of single) {
     const l = plan.links[i];
     const [a, b] = [s.boxOf.get(l.a)!, s.boxOf.get(l.b)!];
@@ -197,6 +205,14 @@ function strands(s: Scene, plan: Plan, unit: number) {
       const n = sides.get(key) ?? 0;
       sides.set(key, n + 1);
       const [left, right] = a.x <= b.x ? [a, b] : [b, a];
+      if (between(plan, l.a, l.b)) {
+        const [x0, x1] = [left.x + left.w * 0.82, right.x + right.w * 0.18];
+        const [up, down] = left === a ? [l.aPort, l.bPort] : [l.bPort, l.aPort];
+        const bend = Math.min(left.y, right.y) - 16 - 14 * bends++;
+        s.portX.set(up, x0).set(down, x1);
+        add({ x0, y0: left.y, x1, y1: right.y, up: [up], down: [down], links: [i], most: 6, bend, cell: false });
+        continue;
+      }
       const y = left.y + left.h * 0.25 + Math.min(left.h * 0.6, n * 16);
       const forward = left === a;
       add({
@@ -248,6 +264,13 @@ function strands(s: Scene, plan: Plan, unit: number) {
     if (x1 > 0 && x0 < s.width) s.buses.push({ x0: x0 - 3, x1: x1 + 3, y });
   }
 }
+// Another node of the tier stands between these two.
+function between(plan: Plan, a: number, b: number): boolean {
+  const [p, q] = [plan.nodes[a], plan.nodes[b]];
+  if (p.tier !== q.tier || p.tier === 0) return false;
+  const [left, right] = [Math.min(p.x, q.x), Math.max(p.x, q.x)];
+  return plan.nodes.some((n) => n.tier === p.tier && n.x > left && n.x < right);
+}
 const collect = (map: Map<string, number[]>, key: string, value: number) => collectIn(map, key, value);
 function collectIn<K>(map: Map<K, number[]>, key: K, value: number) {
   const list = map.get(key);
@@ -276,6 +299,23 @@ function ports(s: Scene, plan: Plan) {
         s.queues.push({ port, x: x - w / 2, y: isUp ? box.y : box.y + box.h, w, h, up: !isUp });
       }
     }
+    sideQueues(s, plan, box);
+  }
+}
+
+// The queues of ports to the same tier: at the edge that the link leaves by, where other queues leave room.
+function sideQueues(s: Scene, plan: Plan, box: Box) {
+  const { node } = box;
+  if (node.up.length > 0 || box.w / Math.max(1, node.down.length) < 100) return;
+  for (const l of node.side) {
+    const link = plan.links[l];
+    const port = link.a === node.index ? link.aPort : link.bPort;
+    const place = s.places.get(port);
+    if (!place) continue;
+    const strand = s.strands[place.strand];
+    const x = place.up ? strand.x0 : strand.x1;
+    if (strand.bend !== undefined) s.queues.push({ port, x: x - 6, y: box.y, w: 12, h: box.h - 20, up: false });
+    else s.queues.push({ port, x: x > box.x + box.w / 2 ? box.x + box.w - 18 : box.x + 6, y: box.y + box.h, w: 12, h: box.h - 20, up: true });
   }
 }
 
@@ -300,8 +340,11 @@ function podBoxes(s: Scene, plan: Plan, X: (x: number) => number, measure: (text
       if (measure(text) + 6 < b - a) s.notes.push({ x: (a + b) / 2, y: row[0].y - 9, text });
     }
   }
-  // Below hosts without labels: which ones they are.
-  for (const g of plan.hostGroups) {
+  // Below hosts without labels: which ones they are, or the first of every so many.
+  const least = Math.max(1, Math.min(...plan.hostGroups.map((g) => X(g.to) - X(g.from))));
+  const longest = Math.max(0, ...plan.hostGroups.map((g) => (g.hosts.length > 0 ? measure(plan.nodes[g.hosts[0]].name) : 0)));
+  const stride = Math.ceil((longest + 10) / least);
+  for (const [number, g] of plan.hostGroups.entries()) {
     const boxes = g.hosts.map((i) => s.boxOf.get(i)!);
     if (boxes.some((b) => b.label) || boxes.length === 0 || plan.top === 0) continue;
     const [left, right] = [X(g.from), X(g.to)];
@@ -309,7 +352,7 @@ function podBoxes(s: Scene, plan: Plan, X: (x: number) => number, measure: (text
     const text = names.find((name) => measure(name) + 6 < right - left);
     const y = Math.max(...boxes.map((b) => b.y + b.h)) + 11;
     if (text && (left + right) / 2 - measure(text) / 2 > gutter && (left + right) / 2 + measure(text) / 2 < s.width) s.notes.push({ x: (left + right) / 2, y, text });
-    else if (g.leaf >= 0 && right > 0 && left < s.width) {
+    else if (g.leaf >= 0 && right > 0 && left < s.width && number % stride === 0) {
       const width = measure(names[1]);
       const x = Math.max(left, gutter + 2);
       if (x > free && x + width < s.width - 4) {
