@@ -13,6 +13,12 @@ namespace weft::lab {
 
 namespace {
 
+// "-1 (alpha 1/2)": the file has the exponent, the mechanism and `weft qos` speak of 2^n.
+std::string alpha_text(int exponent) {
+  const int power = 1 << std::clamp(exponent < 0 ? -exponent : exponent, 0, 20);
+  return exponent < 0 ? fmt::format("{} (alpha 1/{})", exponent, power) : fmt::format("{} (alpha {})", exponent, power);
+}
+
 // Gathers knobs that fit the lab, with what its file says.
 class KnobList {
  public:
@@ -130,12 +136,14 @@ class KnobList {
          "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost."});
     add({at_group + ".alpha",
          "PFC",
-         fmt::format("Alpha of group {}", group),
+         fmt::format("Alpha of group {}: exponent n of 2^n", group),
          KnobKind::kNumber,
          "",
-         fmt::format("{}", qos.groups[group].alpha_exponent),
+         alpha_text(qos.groups[group].alpha_exponent),
          {},
-         "n: the group may hold 2^n times what is free before XOFF."});
+         "An exponent from -3 to 7: the group may hold alpha = 2^n times what is free before XOFF. weft qos prints "
+         "alpha "
+         "itself."});
     add({at_group + ".headroom",
          "PFC",
          fmt::format("Headroom of group {}", group),

@@ -54,7 +54,8 @@ Response lab_of(OpenRun& run) {
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
   return json_answer(Json{{"text", *text},
                           {"set", lines_of(run.text("set"))},
-                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
+                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)},
+                          {"seed_text", run.text("seed")}});
 }
 
 std::string type_of_file(const std::string& path) {
