@@ -1,0 +1,40 @@
+// What people with colour vision deficiencies see, as Chromium shows it: screenshots to look at, and that what matters still
+// differs from what is around it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { prepare, shown } from './everything.mjs';
+import { Rig } from './support.mjs';
+
+let rig;
+before(async () => {
+  rig = await Rig.open(prepare);
+});
+after(() => rig?.close());
+
+const views = [
+  ['fabric', '/run/incast/fabric?at=500000000&flows=incast.3,incast.9,incast.1,incast.12', '.stage canvas'],
+  ['cut', '/run/cut/fabric?at=1200000000', '.stage canvas'],
+  ['time', '/run/incast/time?at=500000000', '.uplot'],
+  ['flows', '/run/incast/flows?flows=incast.3,incast.9,incast.1', '.rows .row'],
+  ['jobs', '/run/job/jobs', 'canvas'],
+  ['sweep', '/sweep/grid', '.heat'],
+];
+for (const [name, path, sign] of views) {
+  test(`${name} with every kind of colour vision`, async () => {
+    for (const dark of [false, true]) {
+      const page = await rig.page(path, { dark, width: 1280, height: 800 });
+      await shown(page, sign);
+      const session = await page.context().newCDPSession(page);
+      const seen = new Map();
+      for (const type of ['none', 'protanopia', 'deuteranopia', 'tritanopia', 'achromatopsia']) {
+        await session.send('Emulation.setEmulatedVisionDeficiency', { type });
+        await page.waitForTimeout(100);
+        seen.set(type, (await page.screenshot()).toString('base64'));
+        await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`);
+      }
+      assert.equal(new Set(seen.values()).size, 5, 'the emulation does nothing');
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    }
+  });
+}
