@@ -13,6 +13,14 @@
 
 namespace weft::serve {
 
+// A piece of the text of a filter.
+enum class FilterToken : std::uint8_t { kWord, kQuoted, kSign, kAnd, kOr, kNot, kOpen, kClose, kEnd };
+struct FilterPiece {
+  FilterToken token = FilterToken::kEnd;
+  std::string text;  // of words: as written
+  std::size_t at = 0;
+};
+
 namespace {
 
 constexpr std::size_t kMostFilterWords = 256, kMostFilterDepth = 64;
@@ -41,13 +49,6 @@ std::optional<std::uint64_t> filter_time_ns(const std::string& text, std::string
     return std::nullopt;
   return static_cast<std::uint64_t>(std::llround(value * it->second));
 }
-
-enum class FilterToken : std::uint8_t { kWord, kQuoted, kSign, kAnd, kOr, kNot, kOpen, kClose, kEnd };
-struct FilterPiece {
-  FilterToken token = FilterToken::kEnd;
-  std::string text;  // of words: as written
-  std::size_t at = 0;
-};
 
 bool is_filter_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
