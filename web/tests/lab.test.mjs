@@ -185,7 +185,7 @@ test('seeds are texts: what is none is refused, large ones are exact', async () 
   await page.locator('input.seed').fill('9007199254740993');
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.waitForURL(/\/run\/first-light/);
-  await page.getByText('seed 9007199254740993').waitFor();
+  await page.getByText('first-light, seed 9007199254740993').waitFor();
   const code = await page.locator('.command code').textContent();
   assert.match(code, /--seed 9007199254740993/);
   assert.deepEqual(page.errors, []);
