@@ -51,14 +51,14 @@ void on_signal(int signal) {
 }  // namespace
 
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
-                                std::optional<std::uint64_t> seed, bool warn) {
+                                std::optional<std::uint64_t> seed, bool warn, lab::Trust trust) {
   auto text = read_file(path, kLargestLab_B);
   if (!text) {
     wrong_input(fmt::format("cannot read {}: {}", path, text.error()),
                 "give the path of a lab file, e.g. labs/first-light.yaml");
     return std::nullopt;
   }
-  auto read = lab::read_lab(*text, path, overrides, seed);
+  auto read = lab::read_lab(*text, path, overrides, seed, trust);
   if (!read) {
     for (const lab::Problem& problem : read.error()) report_problem(path, problem);
     return std::nullopt;
@@ -68,6 +68,12 @@ std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::
   }
   read->overrides = overrides;
   return LabFile{std::move(*read), std::move(*text)};
+}
+
+void add_untrusted_option(CLI::App& verb, lab::Trust& trust) {
+  verb.add_flag_callback(
+      "--untrusted", [&trust] { trust = lab::Trust::kNothing; },
+      "Refuse a lab that starts programs, names files of this machine or has ports to the outside");
 }
 
 bool is_simulated(const lab::Lab& lab) {

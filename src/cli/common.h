@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/output.h"
+#include "labfile/reader.h"
 #include "model/lab.h"
 #include "observe/capture.h"
 #include "world/session.h"
@@ -27,7 +28,10 @@ struct LabFile {
 
 // Reports every problem and warning and returns nothing when the lab cannot be used.
 std::optional<LabFile> load_lab(const std::string& path, const std::vector<std::string>& overrides,
-                                std::optional<std::uint64_t> seed, bool warn = true);
+                                std::optional<std::uint64_t> seed, bool warn = true,
+                                lab::Trust trust = lab::Trust::kAll);
+// --untrusted, which takes all trust away.
+void add_untrusted_option(CLI::App& verb, lab::Trust& trust);
 
 // False, with a message, for a lab with a port to the outside: no run can simulate what is there.
 bool is_simulated(const lab::Lab& lab);

@@ -37,6 +37,7 @@ struct RunArguments {
   std::uint32_t seeds = 1;
   bool json = false;
   bool why = false;
+  lab::Trust trust = lab::Trust::kAll;
 };
 
 // Old files would not belong to this report.
@@ -77,7 +78,7 @@ struct Chosen {
 };
 
 std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::uint64_t> seed, bool warn = true) {
-  auto file = load_lab(arguments.lab, arguments.set, seed, warn);
+  auto file = load_lab(arguments.lab, arguments.set, seed, warn, arguments.trust);
   if (!file || !is_simulated(file->lab)) return std::nullopt;
   auto ports = choose_ports(file->lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
@@ -255,6 +256,7 @@ void add_run(CLI::App& app, int& status) {
       ->check(whole_number(1, 256));
   verb->add_flag("--json", arguments->json, "Print results.json instead of the report");
   add_progress_option(*verb, arguments->progress);
+  add_untrusted_option(*verb, arguments->trust);
   verb->add_flag("--why", arguments->why, "Print where bandwidth and time went in each perftest and flow of the lab");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

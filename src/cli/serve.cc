@@ -135,7 +135,11 @@ int run(const ServeArguments& arguments) {
   serve::ServerOptions options;
   options.port = arguments.port;
   options.address = arguments.listen;
-  if (!serve::is_loopback(arguments.listen)) options.token = serve::make_token();
+  // Any user of this machine reaches 127.0.0.1: one who may start programs as this user needs to have been told.
+  if (arguments.allow_programs || !serve::is_loopback(arguments.listen)) {
+    options.token = serve::make_token();
+    if (options.token.empty()) return failed("no random numbers for a token");
+  }
 
   const serve::RunPlace place(served->directory);
   serve::EventHub hub;

@@ -26,6 +26,7 @@ struct SweepArguments {
   std::optional<std::uint64_t> seed;
   std::uint32_t jobs = 0;
   bool json = false;
+  lab::Trust trust = lab::Trust::kAll;
 };
 
 std::string own_program() {
@@ -65,7 +66,7 @@ std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
     return std::nullopt;
   }
   for (const study::SweepCell& cell : plan.cells) {
-    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front());
+    auto file = load_lab(arguments.lab, plan.set_of(cell), plan.seed, &cell == &plan.cells.front(), arguments.trust);
     if (!file || !is_simulated(file->lab)) return std::nullopt;
     plan.lab_name = file->lab.name;
     plan.lab_text = file->text;
@@ -97,6 +98,7 @@ int run(const SweepArguments& arguments) {
   study::SweepOptions options;
   options.program = own_program();
   options.at_once = arguments.jobs > 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+  options.untrusted = arguments.trust == lab::Trust::kNothing;
   options.cancel = &interrupted();
   options.changed = [&] {
     if (is_terminal) show_bar(done_of(*plan), plan->cells.size());
@@ -149,6 +151,7 @@ void add_sweep(CLI::App& app, int& status) {
   verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
       ->check(whole_number(1, 1024));
   add_progress_option(*verb, arguments->progress);
+  add_untrusted_option(*verb, arguments->trust);
   verb->add_flag("--json", arguments->json, "Print sweep.json instead of the table");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/nearest.h"
 #include "labfile/flow_csv.h"
@@ -219,7 +220,10 @@ class FlowReader {
       problems_.add(pattern_.place, "flows without an end", "write duration: 10 ms, or count: 1000");
       return;
     }
+    const std::uint64_t room = context_.most_flows - std::min(context_.flows, context_.most_flows) + 1;
+    pattern.flow_count = pattern.flow_count > 0 ? std::min(pattern.flow_count, room) : room;
     options.flows = workload::distribution(pattern);
+    if (too_many(options.flows.size())) options.flows.clear();
   }
 
   std::int64_t slowest_bps() {
@@ -320,8 +324,10 @@ class FlowReader {
   }
 
   bool too_many(std::uint64_t flows) {
-    if (flows <= kMostFlows) return false;
-    problems_.add(pattern_.place, fmt::format("{} flows", flows), fmt::format("at most {}", kMostFlows));
+    const std::uint64_t most = context_.most_flows, before = std::exchange(context_.flows, context_.flows + flows);
+    if (context_.flows <= most) return false;
+    problems_.add(pattern_.place, fmt::format("{} flows{}", flows, before > 0 ? fmt::format(" beside {}", before) : ""),
+                  fmt::format("at most {} in a lab", most));
     return true;
   }
 

@@ -43,25 +43,29 @@ void find_in_nodes(const YamlNode& node, ProblemList& needed) {
   }
 }
 
-std::vector<Problem> find_needs(std::string_view text, std::span<const std::string> overrides, bool only_files) {
+std::vector<Problem> needs_of(std::string_view text, std::span<const std::string> overrides, bool only_files) {
   ProblemList ignored(overrides), needed(overrides);
   auto root = parse_yaml(text, ignored);
   if (!root) return {};
   apply_overrides(*root, overrides, ignored);
-  if (const YamlNode* workloads = root->find("workloads")) find_in_workloads(*workloads, only_files, needed);
-  const YamlNode* nodes = root->find("nodes");
-  if (nodes != nullptr && !only_files) find_in_nodes(*nodes, needed);
+  find_needs(*root, only_files, needed);
   return needed.take();
 }
 
 }  // namespace
 
+void find_needs(const YamlNode& root, bool only_files, ProblemList& needed) {
+  if (const YamlNode* workloads = root.find("workloads")) find_in_workloads(*workloads, only_files, needed);
+  const YamlNode* nodes = root.find("nodes");
+  if (nodes != nullptr && !only_files) find_in_nodes(*nodes, needed);
+}
+
 std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides) {
-  return find_needs(text, overrides, false);
+  return needs_of(text, overrides, false);
 }
 
 std::vector<Problem> files_named(std::string_view text, std::span<const std::string> overrides) {
-  return find_needs(text, overrides, true);
+  return needs_of(text, overrides, true);
 }
 
 }  // namespace weft::lab

@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "text/problem.h"
+#include "text/yaml_tree.h"
 
 namespace weft::lab {
+
+// One problem for each need of a tree that overrides were applied to; `only_files`: those for which reading it opens
+// files.
+void find_needs(const YamlNode& root, bool only_files, ProblemList& needed);
 
 // One problem for each, at its place; empty for a lab that needs nothing, and for a text that is no YAML.
 std::vector<Problem> permissions_needed(std::string_view text, std::span<const std::string> overrides = {});

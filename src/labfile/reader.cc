@@ -5,6 +5,7 @@
 #include "catalog/catalog.h"
 #include "engine/packet.h"
 #include "fabric/route_table.h"
+#include "labfile/permissions.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "model/qos_check.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr std::uint64_t kVersion = 1;
 constexpr std::string_view kNodesExample = "nodes: {vm00: {kind: host, …}}";
 constexpr Range<std::int64_t> kDurations{1, 3600 * kSecond_ps};
+constexpr std::uint64_t kMostUntrustedFlows = 4'000'000;  // some 200 MB
 // Below the time of a packet nothing moves between two samples, and each takes memory.
 constexpr Range<std::int64_t> kSampleIntervals{100 * kNanosecond_ps, 3600 * kSecond_ps};
 
@@ -100,7 +102,7 @@ void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabC
 
 tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::string_view file_name,
                                                  std::span<const std::string> overrides,
-                                                 std::optional<std::uint64_t> seed) {
+                                                 std::optional<std::uint64_t> seed, Trust trust) {
   ProblemList problems(overrides);
   LabContext context{Catalog::built_in(), problems};
   context.warnings = ProblemList(overrides);
@@ -108,7 +110,11 @@ tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::str
   context.lab.overrides.assign(overrides.begin(), overrides.end());
   if (auto root = parse_yaml(text, problems)) {
     apply_overrides(*root, overrides, problems);
-    read_sections(*root, seed, context);
+    if (trust != Trust::kAll) {
+      find_needs(*root, trust == Trust::kNoFiles, problems);
+      context.most_flows = kMostUntrustedFlows;
+    }
+    if (trust == Trust::kAll || problems.empty()) read_sections(*root, seed, context);
   }
   if (!problems.empty()) return tl::unexpected(problems.take());
   context.lab.warnings = context.warnings.take();

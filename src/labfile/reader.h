@@ -16,10 +16,17 @@
 
 namespace weft::lab {
 
+// What a lab may ask of the machine it is read on (permissions.h); what it may not is a problem.
+enum class Trust : std::uint8_t {
+  kAll,
+  kNoFiles,  // reading it opens no file; starting programs is up to whoever runs it
+  kNothing,  // no files, no programs, no ports to the outside
+};
+
 // `overrides` are the --set arguments, "path=value": they change the YAML tree before it is checked
 // (yaml_override.h). `seed` wins over the file's.
 tl::expected<Lab, std::vector<Problem>> read_lab(std::string_view text, std::string_view file_name,
                                                  std::span<const std::string> overrides = {},
-                                                 std::optional<std::uint64_t> seed = {});
+                                                 std::optional<std::uint64_t> seed = {}, Trust trust = Trust::kAll);
 
 }  // namespace weft::lab

@@ -31,6 +31,8 @@ struct LabContext : LabDraft {
   std::map<std::string, NodeSections, std::less<>> sections;  // of nodes that have any
   std::map<std::string, std::size_t, std::less<>> workloads;  // index in Lab::workloads
   std::vector<bool> workload_usable;                          // parallel to Lab::workloads
+  std::uint64_t flows = 0;                                    // of all workloads so far
+  std::uint64_t most_flows = 50'000'000;                      // each takes memory as soon as it is read
   bool has_vms = false;
   std::map<std::string, Place, std::less<>> vm_places;  // of their vcpus, for what is found later
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
@@ -54,7 +55,9 @@ void write_run(SqliteFile& file, const Lab& lab, const RunResult& result) {
   SqliteRows rows(file, "INSERT INTO run VALUES(?,?)");
   rows.add("lab", lab.name);
   rows.add("seed", std::to_string(lab.seed));
-  rows.add("set", fmt::format("{}", fmt::join(lab.overrides, "\n")));
+  rows.add("set",
+           nlohmann::json(lab.overrides)
+               .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));  // a list: a value may have lines
   rows.add("end_ps", std::to_string(result.end_ps));
   rows.add("interrupted", result.interrupted ? "1" : "0");
   rows.add("cut_off", result.cut_off ? "1" : "0");

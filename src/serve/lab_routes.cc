@@ -20,6 +20,8 @@ namespace {
 
 using LabJson = nlohmann::ordered_json;
 
+constexpr std::size_t kMostChanges = 100;  // each reads the text again
+
 Response answer_json(const LabJson& json) {
   return {200, "application/json", json.dump(-1, ' ', false, LabJson::error_handler_t::replace), {}, {}};
 }
@@ -54,13 +56,12 @@ LabJson lab_entry(const PageFile& file) {
     title.resize(end + 1);
   }
   for (std::size_t i = 1; i < paragraphs.size(); ++i) lesson += (lesson.empty() ? "" : "\n\n") + paragraphs[i];
-  const auto lab = lab::read_lab(file.bytes, file.path);
   return {{"path", file.path},
           {"name", name.substr(0, name.rfind('.'))},
           {"group", std::string(slash == file.path.npos ? "" : file.path.substr(0, slash))},
           {"title", title},
           {"lesson", lesson},
-          {"programs", !lab || starts_programs(*lab)}};
+          {"programs", !lab::permissions_needed(file.bytes).empty()}};
 }
 
 Response list_labs() {
@@ -124,6 +125,8 @@ Response check_lab(const Request& request, bool allow_programs) {
   if (!body) return problem(400, "no text of a lab", "send {\"text\": …, \"set\": […]}");
   const std::string text = (*body)["text"];
   std::vector<std::string> set;
+  if (body->contains("set") && (*body)["set"].is_array() && (*body)["set"].size() > kMostChanges)
+    return problem(400, fmt::format("more than {} items in set", kMostChanges));
   if (body->contains("set") && (*body)["set"].is_array())
     for (const LabJson& change : (*body)["set"])
       if (change.is_string()) set.push_back(change.get<std::string>());
@@ -132,7 +135,7 @@ Response check_lab(const Request& request, bool allow_programs) {
     for (lab::Problem& each : named) each.remedy = "weft serve --allow-programs permits it";
     return answer_json(failed_check(problem_list(named), true));
   }
-  const auto lab = lab::read_lab(text, "lab.yaml", set);
+  const auto lab = lab::read_lab(text, "lab.yaml", set, {}, allow_programs ? lab::Trust::kAll : lab::Trust::kNoFiles);
   if (!lab) return answer_json(failed_check(problem_list(lab.error()), false));
   return answer_json({{"ok", true},
                       {"errors", LabJson::array()},
@@ -149,6 +152,7 @@ Response edit_lab(const Request& request) {
   if (!body || !body->contains("changes") || !(*body)["changes"].is_array())
     return problem(400, "no text and changes", "send {\"text\": …, \"changes\": [{\"path\": …, \"value\": …}]}");
   std::string text = (*body)["text"];
+  if ((*body)["changes"].size() > kMostChanges) return problem(400, fmt::format("more than {} changes", kMostChanges));
   for (const LabJson& change : (*body)["changes"]) {
     if (!change.is_object() || !change.contains("path") || !change["path"].is_string())
       return problem(400, "a change without a path");

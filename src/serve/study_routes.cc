@@ -33,8 +33,7 @@ Response compare(const RunPlace& place, const Request& request) {
 Response sweep(const RunPlace& place, const std::string& id) {
   const std::string path = place.directory() + "/" + id + "/sweep.json";
   std::error_code ignored;
-  if (!is_plain_name(id) || std::filesystem::is_symlink(place.directory() + "/" + id, ignored) ||
-      !std::filesystem::is_regular_file(path, ignored))
+  if (!is_plain_name(id) || std::filesystem::is_symlink(place.directory() + "/" + id, ignored) || !is_own_file(path))
     return problem(404, fmt::format("no sweep {}", id), "GET /api/sweeps lists them");
   auto text = read_file(path, kMostSweep_B);
   if (!text) return problem(500, text.error());
@@ -59,7 +58,7 @@ Response list_sweeps(const RunPlace& place) {
        !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     std::error_code ignored;
     const std::string name = it->path().filename().string();
-    if (is_plain_name(name) && !it->is_symlink(ignored) && std::filesystem::exists(it->path() / "sweep.json", ignored))
+    if (is_plain_name(name) && !it->is_symlink(ignored) && is_own_file(it->path() / "sweep.json"))
       names.push_back(name);
   }
   std::sort(names.begin(), names.end());

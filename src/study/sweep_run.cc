@@ -39,6 +39,7 @@ std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
 pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& options) {
   std::vector<std::string> words{options.program, "run", plan.lab_path, "--out", plan.directory_of(cell)};
   for (const std::string& change : plan.set_of(cell)) words.insert(words.end(), {"--set", change});
+  if (options.untrusted) words.emplace_back("--untrusted");
   if (plan.seed) words.insert(words.end(), {"--seed", std::to_string(*plan.seed)});
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -49,14 +50,9 @@ pid_t start(const SweepPlan& plan, const SweepCell& cell, const SweepOptions& op
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  // A group of its own: the terminal's interrupt is passed on once, by us.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
+  // In our group: who ends that ends them, too. An interrupt of the terminal reaches them twice, which counts as one.
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, options.program.c_str(), &files, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
+  const int error = posix_spawn(&pid, options.program.c_str(), &files, nullptr, arguments.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   return error == 0 ? pid : 0;
 }
@@ -75,7 +71,7 @@ void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
   const bool has_results = is_complete(plan.directory_of(cell));
   if (cell.status == kExitInterruptedRun) {
     cell.state = CellState::kWaits;
-  } else if (cell.status == kExitWrongLab || cell.status > kExitWrongLab || !has_results) {
+  } else if (cell.status >= kExitWrongLab || !has_results) {
     cell.state = CellState::kFailed;
     cell.problem =
         WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
@@ -98,7 +94,7 @@ void run_cells(SweepPlan& plan, const SweepOptions& options) {
   while (true) {
     if (!stopped && options.cancel != nullptr && options.cancel->load()) {
       stopped = true;
-      for (const Running& one : running) kill(-one.pid, SIGINT);
+      for (const Running& one : running) kill(one.pid, SIGINT);
     }
     while (!stopped && running.size() < std::max(1u, options.at_once) && next < plan.cells.size()) {
       SweepCell& cell = plan.cells[next++];

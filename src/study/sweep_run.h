@@ -13,6 +13,7 @@ namespace weft::study {
 struct SweepOptions {
   std::string program;  // the weft that runs cells
   unsigned at_once = 1;
+  bool untrusted = false;  // cells are labs of somebody else: `weft run --untrusted`
   std::atomic<bool>* cancel = nullptr;
   std::function<void()> changed;  // after each change of a cell's state
 };

@@ -16,7 +16,9 @@ class PathWalk {
       : path_(path), rest_(path), place_(place), problems_(problems) {}
 
   YamlNode* walk(YamlNode* node) {
-    while (node != nullptr && !rest_.empty()) {
+    for (int depth = 0; node != nullptr && !rest_.empty(); ++depth) {
+      if (depth >= kMaxYamlDepth)
+        return fail(fmt::format("a path of more than {} levels", kMaxYamlDepth), "no setting of a lab is so deep");
       node = rest_.front() == '[' ? item(*node) : value(*node);
       if (rest_.starts_with('.')) rest_.remove_prefix(1);
     }

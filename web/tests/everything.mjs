@@ -29,6 +29,7 @@ export const views = [
   ['fabric', '/run/incast/fabric?at=500000000&flows=incast.3,incast.9', '.stage canvas'],
   ['fabric-pauses', '/run/pauses/fabric?at=1200000000', '.stage canvas'],
   ['fabric-deadlock', '/run/deadlock/fabric?at=900000000', '.stage canvas'],
+  ['summary-deadlock', '/run/deadlock', '.strip canvas'],
   ['fabric-two', '/run/first-light/fabric?at=1000000000', '.stage canvas'],
   ['fabric-node', '/run/incast/fabric?at=500000000&node=leaf0', 'text=QoS chain'],
   ['time', '/run/incast/time?at=500000000', '.uplot'],

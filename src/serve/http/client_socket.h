@@ -19,6 +19,8 @@ class ClientSocket {
   bool wait_for_request(std::chrono::milliseconds patience);
   // From here on the client has `time` for at most `most_B` of a request.
   void begin_request(std::size_t most_B, std::chrono::milliseconds time);
+  // The header was read: so much of a body may follow.
+  void allow_more(std::size_t more_B) { left_B_ += more_B; }
   // Ends a connection whose request was not read to its end: the client gets the answer before it is closed.
   void linger();
 

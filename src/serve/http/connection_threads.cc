@@ -1,5 +1,6 @@
 #include "serve/http/connection_threads.h"
 
+#include <system_error>
 #include <utility>
 
 namespace weft::serve {
@@ -7,7 +8,13 @@ namespace weft::serve {
 void ConnectionThreads::enqueue(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
   jobs_.push_back(std::move(job));
-  if (idle_ < jobs_.size() && threads_.size() < most_) threads_.emplace_back([this] { work(); });
+  if (idle_ < jobs_.size() && threads_.size() < most_) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Those that are there come to it; the first can always be made, or the server would not have started.
+    }
+  }
   changed_.notify_one();
 }
 

@@ -107,7 +107,7 @@ Json job_of(SqliteFile& file, const std::string& directory, const std::string& w
   Json job{{"workload", workload}, {"kind", "job"}, {"from_ps", from_ps}};
   const std::string name = only_job ? "timeline.json" : "timeline-" + workload + ".json";
   std::ifstream stream;
-  if (is_plain_name(name)) stream.open(directory + "/" + name);
+  if (is_plain_name(name) && is_own_file(directory + "/" + name)) stream.open(directory + "/" + name);
   const JobTimeline timeline = read_job_timeline(stream);
   add_timeline(timeline, job);
 

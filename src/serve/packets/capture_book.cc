@@ -89,8 +89,18 @@ CaptureBook::Opened CaptureBook::open(const std::string& directory) {
     entries_.push_front({key, promise.get_future().share()});
     if (entries_.size() > kMostKept) entries_.pop_back();
   }
-  Opened opened = read_all(paths);
+  Opened opened;
+  try {
+    opened = read_all(paths);
+  } catch (const std::exception& error) {
+    opened = tl::unexpected(fmt::format("the capture cannot be read: {}", error.what()));
+  }
   promise.set_value(opened);
+  if (!opened) {
+    // What was wrong may be over next time.
+    const std::lock_guard lock(mutex_);
+    entries_.remove_if([&](const Entry& each) { return each.key == key; });
+  }
   return opened;
 }
 

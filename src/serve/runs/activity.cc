@@ -20,6 +20,12 @@ std::uint8_t byte_of(double share) {
   return static_cast<std::uint8_t>(std::clamp(std::lround(share * 255), 1L, 255L));
 }
 
+// Likewise with 65535: ports that send acknowledgements alone add up to nothing that shows.
+std::uint16_t word_of(double share) {
+  if (!(share > 0)) return 0;
+  return static_cast<std::uint16_t>(std::clamp(std::lround(share * 65'535), 1L, 65'535L));
+}
+
 class ActivityReader {
  public:
   ActivityReader(OpenRun& run, Activity& out) : run_(run), out_(out) {}
@@ -42,7 +48,7 @@ class ActivityReader {
     out_.window = {0, std::max<Time_ps>(1, run_.end_ps())};
     const auto width_ps = static_cast<double>(out_.window.to_ps);
     for (std::size_t i = 0; i < out_.ports.size(); ++i) {
-      out_.used.push_back(byte_of(line_B_[i] * 8e12 / rates_bps_[i] / width_ps));
+      out_.used.push_back(word_of(line_B_[i] * 8e12 / rates_bps_[i] / width_ps));
       out_.paused.push_back(byte_of(paused_ps_[i] / width_ps));
       out_.queue.push_back(out_.most_queue_B[i] > 0 ? 255 : 0);
     }
@@ -50,7 +56,8 @@ class ActivityReader {
 
   void fill_bins(const SampleRange& range) {
     const std::size_t cells = out_.ports.size() * out_.bins;
-    for (auto* each : {&out_.used, &out_.paused, &out_.queue}) each->assign(cells, 0);
+    out_.used.assign(cells, 0);
+    for (auto* each : {&out_.paused, &out_.queue}) each->assign(cells, 0);
     sent_B_.assign(out_.ports.size() * (out_.bins + 1), 0);
     total_B_.assign(out_.ports.size(), 0);
     place_edges(range);
@@ -145,7 +152,7 @@ class ActivityReader {
     const double whole_B = rates_bps_[place] * bin_ps_ / 8e12;
     const double* edges = &sent_B_[place * (out_.bins + 1)];
     for (std::uint32_t b = 0; b < out_.bins; ++b)
-      out_.used[place * out_.bins + b] = byte_of((edges[b + 1] - edges[b]) * line / whole_B);
+      out_.used[place * out_.bins + b] = word_of((edges[b + 1] - edges[b]) * line / whole_B);
   }
 
   OpenRun& run_;
@@ -173,7 +180,8 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
   out.window = window;
   if (range.count == 0) {  // behind the last sample
     out.bins = 1;
-    for (auto* each : {&out.used, &out.paused, &out.queue}) each->assign(out.ports.size(), 0);
+    out.used.assign(out.ports.size(), 0);
+    for (auto* each : {&out.paused, &out.queue}) each->assign(out.ports.size(), 0);
     return out;
   }
   // Between two samples there is nothing to tell.
@@ -198,6 +206,16 @@ std::string base64(const std::vector<std::uint8_t>& bytes) {
     out += left > 2 ? kDigits[word & 63] : '=';
   }
   return out;
+}
+
+std::string base64(const std::vector<std::uint16_t>& words) {
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(words.size() * 2);
+  for (const std::uint16_t word : words) {
+    bytes.push_back(static_cast<std::uint8_t>(word & 0xff));
+    bytes.push_back(static_cast<std::uint8_t>(word >> 8));
+  }
+  return base64(bytes);
 }
 
 }  // namespace weft::serve

@@ -15,12 +15,15 @@ struct Activity {
   TimeWindow window;
   std::vector<std::string> ports;  // that send
   std::vector<std::int64_t> most_queue_B;
-  std::vector<std::uint8_t> used, paused, queue;  // by port and bin
+  std::vector<std::uint16_t> used;          // by port and bin, 65535: all of the line
+  std::vector<std::uint8_t> paused, queue;  // likewise, 255
 };
 
 // A run without samples has one bin: the whole of it. Throws when the store is damaged.
 Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bins);
 
 std::string base64(const std::vector<std::uint8_t>& bytes);
+// Each as two bytes, the low one first.
+std::string base64(const std::vector<std::uint16_t>& words);
 
 }  // namespace weft::serve

@@ -126,9 +126,22 @@ Response paths_of(const Request& request, OpenRun& run) {
   while (path.next()) {
     if (const auto at = hops.find(path.integer(0)); at != hops.end()) at->second.push_back(path.text(1));
   }
-  Json paths = Json::object();
-  for (const auto& [id, sender] : senders) paths[id] = hops[sender];
-  return json_answer(Json{{"paths", paths}});
+  std::unordered_map<std::int64_t, Json> earlier;
+  lab::SqliteRows before(run.file(),
+                         "SELECT sender, until_ps, port FROM sender_path_before ORDER BY sender, until_ps, hop");
+  while (before.next()) {
+    if (!hops.contains(before.integer(0))) continue;
+    Json& list = earlier.try_emplace(before.integer(0), Json::array()).first->second;
+    if (list.empty() || list.back()["until_ps"] != before.integer(1))
+      list.push_back({{"until_ps", before.integer(1)}, {"path", Json::array()}});
+    if (!before.text(2).empty()) list.back()["path"].push_back(before.text(2));
+  }
+  Json paths = Json::object(), changed = Json::object();
+  for (const auto& [id, sender] : senders) {
+    paths[id] = hops[sender];
+    if (const auto at = earlier.find(sender); at != earlier.end()) changed[id] = at->second;
+  }
+  return json_answer(Json{{"paths", paths}, {"before", changed}});
 }
 
 }  // namespace

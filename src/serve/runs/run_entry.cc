@@ -51,7 +51,7 @@ Json empty_entry(const std::string& id, const std::string& directory) {
 // What differs from the ready lab of that name; null: there is none, or one of them cannot be read.
 Json changes_of(const OpenRun& run) {
   const auto text = read_file(run.directory() + "/lab.yaml", kMostLabText_B);
-  const std::vector<std::string> set = lines_of(run.text("set"));
+  const std::vector<std::string> set = set_of(run);
   const auto changes = text ? changes_to_ready_lab(run.text("lab"), *text, set) : std::nullopt;
   if (!changes) return nullptr;
   Json list = Json::array();
@@ -67,7 +67,7 @@ void fill_from_store(OpenRun& run, Json& entry) {
   entry["lab"] = run.text("lab");
   entry["seed"] = std::strtoull(run.text("seed").c_str(), nullptr, 10);
   entry["seed_text"] = run.text("seed");
-  entry["set"] = lines_of(run.text("set"));
+  entry["set"] = set_of(run);
   entry["end_ps"] = run.end_ps();
   entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
   lab::SqliteRows rows(run.file(), "SELECT count(*), coalesce(sum(met), 0) FROM expectation");
@@ -215,6 +215,15 @@ Json links_of(const lab::Explanation& explanation) {
 
 std::string node_of_port(const std::string& port) {
   return port.substr(0, port.find(':'));
+}
+
+std::vector<std::string> set_of(const OpenRun& run) {
+  std::vector<std::string> set;
+  const auto list = nlohmann::json::parse(run.text("set"), nullptr, false);
+  if (!list.is_array()) return lines_of(run.text("set"));  // of an older weft
+  for (const auto& each : list)
+    if (each.is_string()) set.push_back(each.get<std::string>());
+  return set;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -17,5 +17,7 @@ std::string run_details(OpenRun& run);
 std::string node_of_port(const std::string& port);
 // A text by lines, without empty ones.
 std::vector<std::string> lines_of(const std::string& text);
+// What --set has changed in the lab.
+std::vector<std::string> set_of(const OpenRun& run);
 
 }  // namespace weft::serve

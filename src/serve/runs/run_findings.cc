@@ -135,7 +135,8 @@ void add_analysis_findings(const analyze::Analysis& analysis, Json& list) {
 
 // What takes longer than a person waits for is left to the verb.
 void add_analysis(OpenRun& run, Json& list) {
-  const std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
+  std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
+  std::erase_if(files, [](const std::string& file) { return !is_own_file(file); });
   if (files.empty()) return;
   analyze::AnalyzeOptions options;
   if (const auto lab = lab_of_run(run)) options.contract = gear::wire_contract(*lab);

@@ -12,8 +12,12 @@ constexpr int kDeepest = 3;  // runs/sweep/cell
 constexpr std::size_t kMostRuns = 10'000;
 
 bool has_results(const fs::path& directory) {
-  std::error_code ignored;
-  return fs::is_regular_file(directory / "results.json", ignored);
+  // What a link leads to may be outside, and its text would be in answers: such a directory is no run.
+  const auto linked = [&](const char* name) {
+    std::error_code ignored;
+    return fs::is_symlink(directory / name, ignored);
+  };
+  return is_own_file(directory / "results.json") && !linked("results.sqlite") && !linked("lab.yaml");
 }
 
 void gather(const fs::path& directory, const std::string& prefix, int depth, std::vector<std::string>& out) {
@@ -32,6 +36,11 @@ void gather(const fs::path& directory, const std::string& prefix, int depth, std
 
 }  // namespace
 
+bool is_own_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::symlink_status(path, ignored).type() == fs::file_type::regular;
+}
+
 bool is_plain_name(std::string_view name) {
   const auto plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
@@ -45,7 +54,7 @@ bool RunPlace::is_run() const {
 }
 
 std::optional<std::string> RunPlace::find(std::string_view id) const {
-  if (is_run() && id == "run") return directory_;
+  if (is_run() && id == kOnlyRun) return directory_;
   fs::path path = directory_;
   std::error_code ignored;
   for (int depth = 0; depth < kDeepest; ++depth) {
@@ -67,14 +76,13 @@ std::optional<std::string> RunPlace::file(std::string_view id, std::string_view 
   const bool ours = std::any_of(std::begin(kEndings), std::end(kEndings),
                                 [&](std::string_view ending) { return name.ends_with(ending); });
   const fs::path path = fs::path(*directory) / std::string(name);
-  std::error_code ignored;
-  if (!ours || fs::is_symlink(path, ignored) || !fs::is_regular_file(path, ignored)) return std::nullopt;
+  if (!ours || !is_own_file(path)) return std::nullopt;
   return path.string();
 }
 
 std::vector<std::string> RunPlace::list() const {
   std::vector<std::string> out;
-  if (is_run()) out.emplace_back("run");
+  if (is_run()) out.emplace_back(kOnlyRun);
   gather(directory_, "", 1, out);
   std::sort(out.begin(), out.end());
   return out;

@@ -9,6 +9,8 @@
 
 namespace weft::serve {
 
+inline constexpr std::string_view kOnlyRun = "run";  // the name of a run that is served alone
+
 class RunPlace {
  public:
   // `directory` is made when the first run is started; it may be one run itself, which is then named "run".
@@ -27,6 +29,8 @@ class RunPlace {
   std::string directory_;
 };
 
+// A file, and no link: what a link leads to may be outside of what is served.
+bool is_own_file(const std::string& path);
 // Letters, digits and "._-", not at the beginning a dot, at most 100: safe as the name of a directory.
 bool is_plain_name(std::string_view name);
 

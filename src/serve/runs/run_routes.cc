@@ -53,7 +53,7 @@ Response lab_of(OpenRun& run) {
   auto text = read_file(run.directory() + "/lab.yaml", kMostLab_B);
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
   return json_answer(Json{{"text", *text},
-                          {"set", lines_of(run.text("set"))},
+                          {"set", set_of(run)},
                           {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)},
                           {"seed_text", run.text("seed")}});
 }

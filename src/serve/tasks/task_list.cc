@@ -110,7 +110,6 @@ std::optional<Task> TaskList::add(std::string kind, std::string run, std::vector
     task.results = std::move(results);
     entries_[task.id].task = task;
   }
-  observer_.changed(task);
   wake();
   return task;
 }
@@ -147,16 +146,32 @@ bool TaskList::cancel(std::uint64_t id) {
   return true;
 }
 
+// A sweep runs as many at once as there may be.
+std::size_t TaskList::weight_of(const Task& task) const {
+  return task.kind == "sweep" ? limits_.at_once : 1;
+}
+
+std::size_t TaskList::load() const {
+  std::size_t load = 0;
+  for (const auto& [id, entry] : entries_)
+    if (entry.task.state == TaskState::kRuns) load += weight_of(entry.task);
+  return load;
+}
+
 void TaskList::start_next(std::vector<Task>& changes) {
+  bool full = false;
   for (auto& [id, entry] : entries_) {
     Task& task = entry.task;
     if (task.state != TaskState::kWaits) continue;
+    if (std::exchange(entry.is_new, false)) changes.push_back(task);
     if (entry.cancelled || stops_) {
       task.state = TaskState::kCancelled;
       changes.push_back(task);
       continue;
     }
-    if (count(TaskState::kRuns) >= limits_.at_once) continue;
+    if (full) continue;
+    full = load() > 0 && load() + weight_of(task) > limits_.at_once;
+    if (full) continue;  // those behind it wait, too, or it would wait for ever
     ChildLimits limits{limits_.memory_B, limits_.file_B, 0};
     limits.cpu_s = static_cast<std::uint64_t>((limits_.time + limits_.grace).count() / 1000 + 1);
     if (task.kind == "sweep") limits.cpu_s = 0;  // of its own children, each: the wall clock ends it

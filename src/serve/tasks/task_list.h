@@ -17,7 +17,7 @@
 namespace weft::serve {
 
 struct TaskLimits {
-  std::size_t at_once = 1;
+  std::size_t at_once = 1;  // runs; a sweep counts as so many
   std::size_t waiting = 16;
   std::chrono::milliseconds time{600'000};
   std::chrono::milliseconds grace{5'000};  // between SIGINT and SIGKILL: a run writes what it has
@@ -44,7 +44,7 @@ struct Task {
 class TaskList {
  public:
   struct Observer {
-    std::function<void(const Task&)> changed;    // on any thread, without a lock of the list
+    std::function<void(const Task&)> changed;    // on the thread of the list, in order, without its lock
     std::function<void(std::uint64_t)> removed;  // one that ended long ago
   };
   TaskList(const TaskLimits& limits, Observer observer);
@@ -67,7 +67,7 @@ class TaskList {
   using Clock = std::chrono::steady_clock;
   struct Entry {
     Task task;
-    bool cancelled = false, timed_out = false;
+    bool is_new = true, cancelled = false, timed_out = false;
     int wanted_signal = 0, sent_signal = 0;
     std::optional<ChildProcess> child = {};
     Clock::time_point deadline = {}, kill_at = Clock::time_point::max();
@@ -82,6 +82,8 @@ class TaskList {
   void drop_old(std::vector<std::uint64_t>& removed);
   void wake();
   std::size_t count(TaskState state) const;
+  std::size_t weight_of(const Task& task) const;
+  std::size_t load() const;
 
   TaskLimits limits_;
   Observer observer_;

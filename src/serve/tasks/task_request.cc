@@ -11,6 +11,7 @@
 #include "serve/http/page_files.h"
 #include "serve/runs/run_place.h"
 #include "serve/tasks/seed_number.h"
+#include "study/sweep_plan.h"
 
 namespace weft::serve {
 
@@ -68,7 +69,7 @@ class TaskReader {
     }
     for (const TaskJson& each : *value) take_text(each, name, to.emplace_back());
   }
-  // [{path, values[]}] as "path=a,b,c"; a value with a comma stands in quotes.
+  // [{path, values[]}] as "path=a,b,c"; commas of a value stand in quotes or brackets.
   void vary(std::vector<std::string>& to) {
     const TaskJson* value = find("vary");
     if (value == nullptr) return;
@@ -90,10 +91,12 @@ class TaskReader {
       for (const TaskJson& one : each["values"]) {
         std::string text;
         take_text(one, "a value of vary", text);
-        if (text.find(',') != text.npos) wrong = "a value of vary with a comma";
         word += before + text;
         before = ',';
       }
+      const auto axis = study::parse_axis(word);
+      if (!axis || axis->values.size() != each["values"].size())
+        wrong = "a value of vary that is empty, or has a comma outside of quotes and brackets";
       cells *= std::min(each["values"].size(), kMostCells + 1);
       if (cells > kMostCells) wrong = fmt::format("more than {} cells", kMostCells);
       to.push_back(word);
@@ -135,26 +138,15 @@ std::string unknown_port(const lab::Lab& lab, const std::string& capture) {
   return any ? "" : "(none)";
 }
 
-// Every value of a sweep is a lab of its own; the first of each path stands for all of them here.
+// Every value of a sweep is a lab of its own; the first of each path stands for all of them here. Each is read again,
+// with as much trust, by the program that runs it.
 std::vector<std::string> first_of(const TaskRequest& request) {
   std::vector<std::string> set = request.set;
-  for (const std::string& word : request.vary) set.push_back(word.substr(0, word.find(',')));
-  return set;
-}
-
-// All values that are set anywhere, one after the other: what any of them asks for is found.
-std::vector<lab::Problem> all_permissions(const TaskRequest& request) {
-  std::vector<lab::Problem> needed = lab::permissions_needed(request.text, first_of(request));
   for (const std::string& word : request.vary) {
-    const std::string path = word.substr(0, word.find('=') + 1);
-    std::istringstream values(word.substr(path.size()));
-    for (std::string value; needed.empty() && std::getline(values, value, ',');) {
-      std::vector<std::string> set = first_of(request);
-      set.push_back(path + value);
-      needed = lab::permissions_needed(request.text, set);
-    }
+    const auto axis = study::parse_axis(word);
+    if (axis) set.push_back(axis->path + "=" + axis->values.front());
   }
-  return needed;
+  return set;
 }
 
 }  // namespace
@@ -192,12 +184,14 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   }
   // Before the lab is read: its reader opens the files that it names.
   if (!allow_programs) {
-    if (const auto needed = all_permissions(request); !needed.empty())
+    if (const auto needed = lab::permissions_needed(request.text, first_of(request)); !needed.empty())
       return tl::unexpected(
           lab_errors(403, needed, "weft serve --allow-programs permits it; weft run runs it from a shell"));
   }
+  request.untrusted = !allow_programs;
+  const lab::Trust trust = allow_programs ? lab::Trust::kAll : lab::Trust::kNothing;
   const std::vector<std::string> set = first_of(request);
-  const auto lab = lab::read_lab(request.text, "lab.yaml", set, request.seed);
+  const auto lab = lab::read_lab(request.text, "lab.yaml", set, request.seed, trust);
   if (!lab) return tl::unexpected(lab_errors(422, lab.error()));
   if (const lab::HostConfig* outside = lab::first_outside(*lab))
     return tl::unexpected(problem(422, outside->name + " is a port to the outside", "use: weft up LAB --clock wall"));
@@ -208,13 +202,14 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   std::vector<std::string> sampled = set;
   sampled.emplace_back(kAutoSample);
   request.samples =
-      lab->sample_ps.has_value() || !lab::read_lab(request.text, "lab.yaml", sampled, request.seed).has_value();
+      lab->sample_ps.has_value() || !lab::read_lab(request.text, "lab.yaml", sampled, request.seed, trust).has_value();
   return request;
 }
 
 std::vector<std::string> task_words(const TaskRequest& request, const std::string& program, const std::string& lab_file,
                                     const std::string& directory) {
   std::vector<std::string> words{program, request.kind, lab_file, "--out", directory, "--progress", "json"};
+  if (request.untrusted) words.emplace_back("--untrusted");
   for (const std::string& each : request.set) words.push_back("--set=" + each);
   if (!request.samples) words.push_back(fmt::format("--set={}", kAutoSample));
   for (const std::string& each : request.vary) words.push_back("--vary=" + each);

@@ -19,7 +19,8 @@ struct TaskRequest {
   std::optional<std::uint64_t> seed;
   std::string capture = "none";
   std::uint64_t snaplen_B = 128, capture_size_B = 200'000'000;
-  bool samples = true;  // the lab has series, or can be asked for them
+  bool untrusted = true;  // it may start no programs and name no files
+  bool samples = true;    // the lab has series, or can be asked for them
 };
 
 // The error is the answer.

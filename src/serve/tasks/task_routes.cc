@@ -50,6 +50,7 @@ tl::expected<std::string, std::string> reserve_name(const std::string& directory
   if (error) return tl::unexpected(fmt::format("cannot make {}: {}", directory, error.message()));
   for (int i = 1; i < kMostSameName; ++i) {
     std::string own = i == 1 ? name : fmt::format("{}-{}", name.substr(0, 90), i);
+    if (own == kOnlyRun) continue;
     if (mkdir((fs::path(directory) / own).c_str(), 0777) == 0) return own;
     if (errno != EEXIST) return tl::unexpected(fmt::format("cannot write to {}: {}", directory, std::strerror(errno)));
   }
@@ -77,6 +78,7 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   }
   const char* const results = request->kind == "sweep" ? "sweep.json" : "results.json";
   auto words = task_words(*request, options.program, lab_file, directory.string());
+  if (request->kind == "sweep") words.insert(words.end(), {"--jobs", std::to_string(tasks.limits().at_once)});
   const auto task = tasks.add(request->kind, *name, std::move(words), (directory / results).string());
   if (task) return json_response(202, {{"task", task_json(*task)}});
   remove_empty(directory);

@@ -34,5 +34,37 @@ TEST(Permissions, LooksAtOverridesAndNamesPlace) {
   EXPECT_EQ(placed[0].column, 5);
 }
 
+// The tree that is judged is the one that is read: a value whose place another override made is seen.
+TEST(Permissions, UntrustedLabsAreRefusedWhereTheyAreRead) {
+  const std::string text =
+      "version: 1\nname: x\nfabric: {template: single-switch, hosts: 2, switch: sn3700c, host: {nic: cx5-100g}}\n"
+      "workloads:\n  - {name: lat, perftest: write_lat, client: h0, server: h1}\n";
+  const auto trusted = [&](Trust trust, std::vector<std::string> set) {
+    return read_lab(text, "lab.yaml", set, {}, trust).has_value();
+  };
+  const std::string program = "workloads[lat]={name: lat, program: [{node: h0, command: id}]}";
+  const std::string file = "workloads[0]={name: m, flows: matrix, hosts: all, file: /etc/passwd}";
+  EXPECT_TRUE(trusted(Trust::kNothing, {}));
+  EXPECT_TRUE(trusted(Trust::kAll, {program}));
+  EXPECT_TRUE(trusted(Trust::kNoFiles, {program}));
+  EXPECT_FALSE(trusted(Trust::kNothing, {program}));
+  EXPECT_FALSE(trusted(Trust::kNothing, {"workloads[0].name=other", "workloads[other].program=[]"}));
+  const std::vector<std::string> set{file};
+  const auto refused = read_lab(text, "lab.yaml", set, {}, Trust::kNoFiles);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().front().message.find("names a file"), std::string::npos);
+  EXPECT_EQ(refused.error().front().message.find("root:"), std::string::npos);
+}
+
+TEST(Permissions, UntrustedFlowsAreBounded) {
+  const std::string text =
+      "version: 1\nname: x\nfabric: {template: fat-tree, k: 20, switch: sn3700c, host: {nic: cx5-100g}}\n"
+      "workloads:\n  - {name: a, flows: all-to-all, hosts: all, size: 1 kB}\n"
+      "  - {name: b, flows: all-to-all, hosts: all, size: 1 kB}\n";
+  const auto refused = read_lab(text, "lab.yaml", {}, {}, Trust::kNothing);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().front().message, "3998000 flows beside 3998000");
+}
+
 }  // namespace
 }  // namespace weft::lab

@@ -58,5 +58,36 @@ TEST(FlowRoutes, OtherWorkloadsHaveFlows) {
   EXPECT_TRUE(served.get("/api/runs/two/flows/summary")["workloads"].empty());
 }
 
+// Two spines; the link to the one that the flow takes is cut half way.
+TEST(FlowRoutes, PathsUntilRoutesChanged) {
+  const std::string lab = R"(version: 1
+name: cut
+sample: auto
+fabric:
+  template: leaf-spine
+  leaves: 2
+  spines: 2
+  hosts: 2
+  switch: sn3700c
+  host: {nic: cx5-100g, mtu: 4200 B}
+  cable: {kind: dac, length: 2 m}
+qos: {profile: roce-lossless}
+workloads:
+  - {name: pairs, flows: point-to-point, pairs: [[h0, h1]], size: 20 MB}
+)";
+  ServedRuns served;
+  served.run("whole", lab);
+  const auto whole = served.get("/api/runs/whole/paths", {{"flows", "pairs.0"}});
+  EXPECT_TRUE(whole["before"].empty());
+  const std::string uplink = whole["paths"]["pairs.0"][1];
+  served.run("cut", lab + "routing: {convergence: 100 us}\nfaults:\n  - {link: \"" + uplink +
+                        "\", both_directions: true, action: cut, start: 500 us}\n");
+  const auto cut = served.get("/api/runs/cut/paths", {{"flows", "pairs.0"}});
+  ASSERT_EQ(cut["before"]["pairs.0"].size(), 1u) << cut;
+  EXPECT_EQ(cut["before"]["pairs.0"][0]["path"], whole["paths"]["pairs.0"]);
+  EXPECT_GE(cut["before"]["pairs.0"][0]["until_ps"], 500'000'000);
+  EXPECT_NE(cut["paths"]["pairs.0"][1], uplink);
+}
+
 }  // namespace
 }  // namespace weft::serve

@@ -43,6 +43,17 @@ TEST_F(RunPlaceTest, NamesNothingOutside) {
     EXPECT_FALSE(place.file("incast", name)) << name;
 }
 
+TEST_F(RunPlaceTest, LinkedFilesAreNoRun) {
+  for (const char* name : {"results.json", "results.sqlite", "lab.yaml"}) {
+    const fs::path directory = root_ / "runs" / (std::string("links-") + name);
+    fs::create_directories(directory);
+    std::ofstream(directory / "results.json") << "{}";
+    fs::remove(directory / name);
+    fs::create_symlink(root_ / "outside/results.json", directory / name);
+    EXPECT_FALSE(RunPlace((root_ / "runs").string()).find(directory.filename().string())) << name;
+  }
+}
+
 TEST_F(RunPlaceTest, OneRunIsNamedRun) {
   const RunPlace place((root_ / "runs/incast").string());
   EXPECT_EQ(place.list(), std::vector<std::string>{"run"});

@@ -120,12 +120,49 @@ TEST_F(TaskRoutes, ProgramsAndFilesNeedPermission) {
   EXPECT_EQ(routes().answer(post({{"text", text}})).status, 403);
   EXPECT_EQ(routes(true).answer(post({{"text", text}})).status, 422);
   EXPECT_EQ(routes().answer(post({{"lab", "ai/chakra-zero1.yaml"}})).status, 403);
-  const std::string file = "workloads[0].flows.file=/etc/passwd";
-  const Response set = routes().answer(post({{"lab", "first-light.yaml"}, {"set", {file}}}));
-  EXPECT_TRUE(set.status == 403 || set.status == 422) << set.body;
+  const std::string file = "workloads[0]={name: g, flows: matrix, hosts: all, file: /etc/passwd}";
+  const Response set = routes().answer(post({{"lab", "first-light.yaml"}, {"set", {file, "expect="}}}));
+  EXPECT_EQ(set.status, 403) << set.body;
   EXPECT_EQ(set.body.find("root:"), std::string::npos);
-  const nlohmann::json vary = {{{"path", "workloads[0]"}, {"values", {"1", "{name: a; program: []}"}}}};
-  EXPECT_NE(routes().answer(post({{"lab", "first-light.yaml"}, {"kind", "sweep"}, {"vary", vary}})).status, 202);
+}
+
+// Values of a sweep are judged by the program that runs it, each cell as it is; here it has to be told to.
+TEST_F(TaskRoutes, TasksOfClientsAreUntrusted) {
+  ASSERT_EQ(routes().answer(post({{"lab", "first-light.yaml"}, {"name", "plain"}})).status, 202);
+  EXPECT_NE(arguments_of("plain").find("\n--untrusted\n"), std::string::npos);
+  const nlohmann::json vary = {{{"path", "workloads[lat]"},
+                                {"values",
+                                 {"name: other\nperftest: write_lat\nclient: vm00\nserver: vm01",
+                                  "name: lat\nprogram:\n  - node: vm00\n    script: id"}}}};
+  const Response sweep = routes().answer(post(
+      {{"lab", "first-light.yaml"}, {"kind", "sweep"}, {"vary", vary}, {"set", {"expect="}}, {"name", "renamed"}}));
+  ASSERT_EQ(sweep.status, 202) << sweep.body;
+  EXPECT_NE(arguments_of("renamed").find("\n--untrusted\n"), std::string::npos);
+  ASSERT_EQ(routes(true).answer(post({{"lab", "first-light.yaml"}, {"name", "allowed"}})).status, 202);
+  EXPECT_EQ(arguments_of("allowed").find("--untrusted"), std::string::npos);
+}
+
+TEST_F(TaskRoutes, ValuesOfSweepAreThoseOfRequest) {
+  const auto status = [&](std::vector<std::string> values) {
+    const nlohmann::json vary = {{{"path", "workloads[1]"}, {"values", values}}};
+    return routes()
+        .answer(post({{"lab", "first-light.yaml"}, {"kind", "sweep"}, {"vary", vary}, {"set", {"expect="}}}))
+        .status;
+  };
+  const std::string lat = "{name: lat, perftest: write_lat, client: vm00, server: vm01}";
+  EXPECT_EQ(status({lat}), 202);
+  // Three pieces that the sweep would take for one value.
+  EXPECT_EQ(status({lat, "{name: lat", "program: [{node: vm00", "script: 'id'}]}"}), 400);
+  EXPECT_EQ(status({"a, b"}), 400);
+  EXPECT_EQ(status({""}), 400);
+}
+
+TEST_F(TaskRoutes, SweepCountsAsAllTasks) {
+  const nlohmann::json vary = {{{"path", "seed"}, {"values", {"1", "2"}}}};
+  ASSERT_EQ(
+      routes().answer(post({{"lab", "first-light.yaml"}, {"kind", "sweep"}, {"vary", vary}, {"name", "s"}})).status,
+      202);
+  EXPECT_NE(arguments_of("s").find("\n--jobs\n1\n"), std::string::npos);
 }
 
 TEST_F(TaskRoutes, SweepHasItsValues) {

@@ -20,6 +20,19 @@ TEST(YamlOverride, ReachesAnyKey) {
   EXPECT_EQ(lab.overrides.size(), 7U);
 }
 
+TEST(YamlOverride, DepthIsBounded) {
+  std::string path = "a";
+  for (int i = 0; i < 200'000; ++i) path += ".a";
+  for (const std::string& each : {path + "=1", "l" + std::string(200'000, '[') + "=1"}) {
+    const std::vector<std::string> set{each};
+    ProblemList problems(set);
+    auto root = parse_yaml("a: {}", problems);
+    ASSERT_TRUE(root);
+    apply_overrides(*root, set, problems);
+    EXPECT_EQ(problems.size(), 1U);
+  }
+}
+
 TEST(YamlOverride, ListsGrowAndSectionsAreReplaced) {
   const Lab lab =
       read_good(kGoodLab, {"workloads[2]={name: r, transfer: read, client: vm00, server: vm01}",

@@ -22,11 +22,15 @@ class Cursor {
     if (at !== undefined && (at < 0 || at > end_ps)) address.doubt('at', `is outside of the run, which lasts ${end_ps}`);
     this.step = sample_ps > 0 ? sample_ps : Math.max(1, Math.round(end_ps / 500));
   }
+  // A range that ends before it begins is none.
+  private get turned(): boolean {
+    return (address.number('from') ?? 0) >= (address.number('to') ?? Infinity);
+  }
   get from(): number {
-    return Math.max(0, Math.min(address.number('from') ?? 0, this.end));
+    return this.turned ? 0 : Math.max(0, Math.min(address.number('from') ?? 0, this.end));
   }
   get to(): number {
-    const to = address.number('to') ?? this.end;
+    const to = this.turned ? this.end : (address.number('to') ?? this.end);
     return Math.min(Math.max(to, this.from + 1), Math.max(this.end, 1));
   }
   get at(): number {

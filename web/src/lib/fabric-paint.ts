@@ -3,7 +3,7 @@ import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, queueBar
 import type { Plan } from './fabric-plan';
 import { along, far, head, lengthOf, route } from './fabric-route';
 import { gutter, type Scene, type Strand } from './fabric-scene';
-import type { Moments } from './run-data.svelte';
+import { type Moments, WHOLE_LINE } from './run-data.svelte';
 import type { Fabric, RunEvent } from './types';
 import { rate } from './units';
 
@@ -125,7 +125,7 @@ export function valuesOf(ports: string[], m: Moments | null, bin: number): Value
     paused += m.paused[i * m.bins + bin];
     if (u > busiest) busiest = u;
   }
-  return n === 0 ? { used: 0, paused: 0, busiest: 0 } : { used: used / n / 255, paused: paused / n / 255, busiest: busiest / 255 };
+  return n === 0 ? { used: 0, paused: 0, busiest: 0 } : { used: used / n / WHOLE_LINE, paused: paused / n / 255, busiest: busiest / WHOLE_LINE };
 }
 export function queueAt(port: string, m: Moments | null, bin: number): number {
   const i = m?.index.get(port);
@@ -141,7 +141,7 @@ function meanOf(at: Int32Array, m: Moments, bin: number): { used: number; paused
     mean.used += m.used[i * m.bins + bin];
     mean.paused += m.paused[i * m.bins + bin];
   }
-  mean.used /= 255 * Math.max(1, at.length);
+  mean.used /= WHOLE_LINE * Math.max(1, at.length);
   mean.paused /= 255 * Math.max(1, at.length);
   return mean;
 }

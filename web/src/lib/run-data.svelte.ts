@@ -41,7 +41,7 @@ export class Moments {
   to: number;
   index: Map<string, number>;
   most: number[];
-  used: Uint8Array;
+  used: Uint16Array;
   paused: Uint8Array;
   queue: Uint8Array;
   constructor(a: Activity) {
@@ -50,7 +50,8 @@ export class Moments {
     this.to = a.to_ps;
     this.index = new Map(a.ports.map((port, i) => [port, i]));
     this.most = a.most_queue_B;
-    [this.used, this.paused, this.queue] = [bytes(a.used), bytes(a.paused), bytes(a.queue)];
+    this.used = words(a.used);
+    [this.paused, this.queue] = [bytes(a.paused), bytes(a.queue)];
   }
   // The bin of a moment: what happened in the sample that ends there or after it.
   bin(at: number): number {
@@ -60,6 +61,13 @@ export class Moments {
   get step(): number {
     return (this.to - this.from) / Math.max(1, this.bins);
   }
+}
+export const WHOLE_LINE = 65535; // of `used`
+function words(text: string): Uint16Array {
+  const low = bytes(text);
+  const out = new Uint16Array(low.length >> 1);
+  for (let i = 0; i < out.length; ++i) out[i] = low[2 * i] | (low[2 * i + 1] << 8);
+  return out;
 }
 function bytes(text: string): Uint8Array {
   const raw = atob(text);

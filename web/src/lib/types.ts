@@ -47,13 +47,21 @@ export interface Fabric {
   links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
   queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null }[];
 }
+// The ports by which flows leave, in the end and until routes changed.
+export interface Paths {
+  paths: Record<string, string[]>;
+  before: Record<string, { until_ps: number; path: string[] }[]>;
+}
+export const pathAt = (p: Paths, id: string, at: number): string[] =>
+  p.before[id]?.find((each) => at < each.until_ps)?.path ?? p.paths[id];
+
 export interface Activity {
   bins: number;
   from_ps: number;
   to_ps: number;
   ports: string[];
   most_queue_B: number[];
-  used: string; // base64, [port][bin]
+  used: string; // base64, [port][bin], two bytes each
   paused: string;
   queue: string;
 }
