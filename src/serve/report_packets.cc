@@ -34,7 +34,7 @@ void add_moment(const ReportJson& from, std::vector<ReportMoment>& moments) {
   if (moment.packet > 0 || moment.time_ps > 0) moments.push_back(moment);
 }
 
-// Findings first, then events: rare kinds before frequent ones, of each kind the first.
+// Findings first, then events: rare kinds before frequent ones, those of a kind from all of the run.
 std::vector<ReportMoment> moments_of(const AskRun& ask) {
   std::vector<ReportMoment> moments;
   const ReportJson findings = answer_of(ask, "/findings", {});
@@ -46,8 +46,10 @@ std::vector<ReportMoment> moments_of(const AskRun& ask) {
   std::vector<std::vector<const ReportJson*>> kinds;
   for (auto& [kind, list] : by_kind) kinds.push_back(std::move(list));
   std::stable_sort(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  for (const auto& list : kinds)
-    for (std::size_t i = 0; i < std::min(list.size(), kReportMomentsOfKind); ++i) add_moment(*list[i], moments);
+  for (const auto& list : kinds) {
+    const std::size_t count = std::min(list.size(), kReportMomentsOfKind);
+    for (std::size_t i = 0; i < count; ++i) add_moment(*list[i * list.size() / count], moments);
+  }
   return moments;
 }
 
