@@ -22,10 +22,10 @@
 #include "serve/http/event_hub.h"
 #include "serve/http/event_routes.h"
 #include "serve/http/server.h"
-#include "serve/http/static_routes.h"
 #include "serve/http/token.h"
 #include "serve/lab_routes.h"
 #include "serve/metrics_routes.h"
+#include "serve/page_routes.h"
 #include "serve/run_data_routes.h"
 #include "serve/runs/run_list.h"
 #include "serve/runs/run_place.h"
@@ -191,7 +191,7 @@ int run(const ServeArguments& arguments) {
   serve::add_lab_routes(router, arguments.allow_programs);
   serve::add_study_routes(router, place);
   serve::add_metrics_routes(router, place, answers, runs, {WEFT_VERSION, &tasks, &hub});
-  serve::add_static_routes(router);
+  serve::add_page_routes(router);
   auto server = serve::Server::open(options, router);
   if (!server) return wrong_input(server.error().message, server.error().remedy);
   catch_interrupts();

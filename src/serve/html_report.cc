@@ -9,6 +9,7 @@
 
 #include "serve/http/json_answer.h"
 #include "serve/http/page_files.h"
+#include "serve/report_packets.h"
 #include "serve/run_data_routes.h"
 
 namespace weft::serve {
@@ -16,6 +17,7 @@ namespace weft::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 std::string encoded(std::string_view text) {
   std::string out;
@@ -31,7 +33,12 @@ std::string encoded(std::string_view text) {
 // Answers by the address under which the page asks for them.
 class Answers {
  public:
-  Answers(const std::string& directory, std::size_t most_B) : place_(directory), most_B_(most_B) {
+  Answers(const std::string& directory, std::size_t most_B)
+      : place_(directory), most_B_(most_B), directory_(fs::path(directory).lexically_normal().string()) {
+    while (directory_.size() > 1 && directory_.ends_with('/')) directory_.pop_back();
+    std::error_code ignored;
+    name_ = fs::absolute(directory_, ignored).lexically_normal().filename().string();
+    if (name_.empty()) name_ = directory_;
     add_run_data_routes(router_, place_, cache_, runs_);
   }
 
@@ -58,7 +65,7 @@ class Answers {
   }
   void note(std::string what) { left_out.push_back(std::move(what)); }
   std::string json() {
-    Json more{{"left_out", left_out}};
+    Json more{{"left_out", left_out}, {"name", name_}, {"directory", directory_}};
     return fmt::format("{{{},\n\"/report\": {}}}", parts_, json_text(more));
   }
   std::vector<std::string> left_out;
@@ -70,6 +77,7 @@ class Answers {
   Router router_;
   std::size_t most_B_, size_B_ = 0;
   std::string parts_;
+  std::string directory_, name_;  // of the run, for the reader
 };
 
 Json parsed(const Response& response) {
@@ -149,13 +157,18 @@ void add_paths(Answers& answers) {
 }
 
 void add_packets(Answers& answers) {
-  const Response response = answers.ask("/packets", {{"limit", std::to_string(kReportPackets)}, {"offset", "0"}});
-  Json page = parsed(response);
-  if (part_of(page, "packets").empty() || !answers.put("/packets", response.text())) return;
-  for (std::size_t i = 1; i <= std::min(kReportPacketDetails, page["packets"].size()); ++i)
-    answers.add("/packets/" + std::to_string(i));
-  if (page.value("total", std::size_t{0}) > page["packets"].size())
-    answers.note(fmt::format("packets after the first {}", page["packets"].size()));
+  const ReportPackets chosen = choose_packets([&](const std::string& path, std::map<std::string, std::string> query) {
+    return answers.ask(path, std::move(query));
+  });
+  if (chosen.page.empty() || !answers.put("/packets", chosen.page)) return;
+  for (const std::uint64_t number : chosen.details) {
+    const std::string name = fmt::format("/packets/{}", number);
+    const Response response = answers.ask(name, {{"message", "0"}});
+    if (response.status == 200) answers.put(name, response.text(), false);
+  }
+  if (chosen.total > chosen.rows)
+    answers.note(fmt::format("{} of {} packets: the first and those around findings and events are there",
+                             chosen.total - chosen.rows, chosen.total));
 }
 
 void add_fabric(Answers& answers) {

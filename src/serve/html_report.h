@@ -3,7 +3,7 @@
 //
 // The file is bounded: a part that would go beyond `most_B` is left out, and named. Of the series the largest of each
 // metric are in it, with at most kReportPoints points (least and most of each part of the time); of the packets the
-// first ones. web/src/lib/report.ts reads it.
+// first ones and those around findings and events (report_packets.h). web/src/lib/report.ts reads it.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,8 @@ namespace weft::serve {
 inline constexpr std::size_t kReportPoints = 400;
 inline constexpr std::size_t kReportBins = 300;
 inline constexpr std::size_t kReportEvents = 5000;
-inline constexpr std::size_t kReportPackets = 1000;       // in the list
-inline constexpr std::size_t kReportPacketDetails = 100;  // with all fields
-inline constexpr std::size_t kReportNodes = 200;          // with counters and QoS
-inline constexpr std::size_t kReportNodesOfMany = 48;     // the same, of a fabric of more nodes
+inline constexpr std::size_t kReportNodes = 200;       // with counters and QoS
+inline constexpr std::size_t kReportNodesOfMany = 48;  // the same, of a fabric of more nodes
 inline constexpr std::size_t kReportSeriesOfMetric = 16;
 inline constexpr std::size_t kReportRates = 64;  // series of the rate of a flow
 

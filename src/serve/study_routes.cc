@@ -46,6 +46,8 @@ Response sweep(const RunPlace& place, const std::string& id) {
   }
   StudyJson answer{{"id", id}};
   answer.update(json);
+  if (answer.contains("seed") && answer["seed"].is_number_unsigned())
+    answer["seed_text"] = std::to_string(answer["seed"].get<std::uint64_t>());
   return {200, "application/json", answer.dump(-1, ' ', false, StudyJson::error_handler_t::replace), {}, {}};
 }
 

@@ -57,6 +57,7 @@ OrderedJson run_json(const RunFigures& run) {
   return {{"directory", run.directory},
           {"lab", run.lab},
           {"seed", run.seed},
+          {"seed_text", std::to_string(run.seed)},
           {"set", run.set},
           {"met", run.met},
           {"expectations", run.expectations},

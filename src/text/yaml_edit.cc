@@ -258,17 +258,37 @@ class Editor {
   const TextPlaces& places_;
 };
 
-// Where a value is in its tree.
-struct Parent {
-  YamlNode* map = nullptr;
+// The maps and lists from the root down to a value, each with the index of the next.
+struct Step {
+  YamlNode* node = nullptr;
   std::size_t index = 0;
 };
-Parent parent_of(YamlNode& root, const YamlNode* node) {
-  for (std::size_t i = 0; i < root.children.size(); ++i) {
-    if (&root.children[i] == node) return {&root, i};
-    if (const Parent found = parent_of(root.children[i], node); found.map != nullptr) return found;
+bool find_steps(YamlNode& from, const YamlNode* value, std::vector<Step>& steps) {
+  for (std::size_t i = 0; i < from.children.size(); ++i) {
+    steps.push_back({&from, i});
+    if (&from.children[i] == value || find_steps(from.children[i], value, steps)) return true;
+    steps.pop_back();
   }
-  return {};
+  return false;
+}
+
+// Of a key that is taken away: maps that have nothing else go with it, up to those of the root.
+Change with_empty_parents(YamlNode& before, const Change& change, const TextPlaces& places) {
+  std::vector<Step> steps;
+  if (!find_steps(before, &change.parent->children[change.index], steps)) return change;
+  while (steps.size() > 1 && steps.back().node->children.size() == 1 && steps[steps.size() - 2].node->is_map())
+    steps.pop_back();
+  Change larger = change;
+  larger.parent = steps.back().node;
+  larger.index = steps.back().index;
+  larger.in_flow =
+      std::any_of(steps.begin(), steps.end(), [&](const Step& step) { return places.is_flow(*step.node); });
+  return larger;
+}
+
+void erase_at(YamlNode& map, std::size_t index) {
+  map.keys.erase(map.keys.begin() + static_cast<std::ptrdiff_t>(index));
+  map.children.erase(map.children.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
 }  // namespace
@@ -288,17 +308,21 @@ tl::expected<std::string, std::string> edit_yaml(std::string_view text, std::str
   const auto change = find_change(*before, after, places, false);
   if (!change) return std::string(text);
   if (!value && change->is_new) return std::string(text);  // it is not there
-  const Parent parent = parent_of(after, change->node);
+  std::vector<Step> steps;
+  find_steps(after, change->node, steps);
   Editor editor(text, places);
-  if (change->is_new && parent.map->is_map()) {
-    const std::string& key = parent.map->keys[parent.index].text;
+  if (change->is_new && steps.back().node->is_map()) {
+    const std::string& key = steps.back().node->keys[steps.back().index].text;
     editor.added_key = is_plain_scalar(key) ? key : quoted_scalar(key);
   }
-  auto edited = value ? editor.put(*before, *change) : editor.take_away(*change);
+  auto edited = value ? editor.put(*before, *change) : editor.take_away(with_empty_parents(*before, *change, places));
   if (!edited) return edited;
   if (!value) {
-    parent.map->keys.erase(parent.map->keys.begin() + static_cast<std::ptrdiff_t>(parent.index));
-    parent.map->children.erase(parent.map->children.begin() + static_cast<std::ptrdiff_t>(parent.index));
+    erase_at(*steps.back().node, steps.back().index);
+    for (steps.pop_back(); !steps.empty() && steps.back().node->is_map(); steps.pop_back()) {
+      if (!steps.back().node->children[steps.back().index].children.empty()) break;
+      erase_at(*steps.back().node, steps.back().index);
+    }
   }
   auto again = parse_yaml(*edited, problems);
   if (!again || !problems.empty() || !same_tree(*again, after))

@@ -88,3 +88,105 @@ test('labs that start programs are not run', async () => {
   });
   assert.equal(answer, 403);
 });
+
+test('an edited text is there again after Runs and Back, a reload, and Back from its run', async () => {
+  const page = await rig.page('/lab/fabric/incast-pfc.yaml');
+  await page.getByText('hosts, 1 switch').waitFor();
+  const before = await editor(page).inputValue();
+  await editor(page).fill(before.replace('size: 2 MB', 'size: 100 kB'));
+  await page.getByText('edited', { exact: false }).first().waitFor();
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.waitForURL(/\/runs/);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('size: 100 kB'));
+  await page.reload();
+  await page.getByText('edited, as you left it').waitFor();
+  await page.getByText('hosts, 1 switch').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL(/\/run\/incast-pfc/);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  // What differs from the ready lab is said, also where the text was edited by hand.
+  await page.getByText('workloads[incast].size=100 kB', { exact: false }).first().waitFor();
+  await rig.shot(page, 'summary-edited');
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('size: 100 kB'));
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.equal(await editor(page).inputValue(), before);
+  await page.reload();
+  await page.getByText('hosts, 1 switch').waitFor();
+  assert.equal(await editor(page).inputValue(), before);
+  assert.deepEqual(page.errors, []);
+  const runs = await rig.page('/runs');
+  await runs.getByRole('cell', { name: /workloads\[incast\]\.size=100 kB/ }).waitFor();
+  assert.deepEqual(runs.errors, []);
+});
+
+test('a run leads back to its lab', async () => {
+  const page = await rig.page('/lab/first-light.yaml');
+  await page.getByText('2 hosts').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL(/\/run\/first-light/);
+  await page.getByRole('link', { name: 'Edit and run again' }).click();
+  await page.waitForURL(/\/lab\?run=first-light/);
+  await page.getByText('2 hosts').waitFor();
+  assert.match(await editor(page).inputValue(), /name: first-light/);
+  assert.equal(await page.getByText('edited', { exact: false }).count(), 0);
+  assert.deepEqual(page.errors, []);
+});
+
+test('knobs that were turned are in the address', async () => {
+  const page = await rig.page('/lab/fabric/incast-ecn.yaml');
+  await page.getByLabel('Hosts', { exact: true }).fill('6');
+  await page.getByLabel('Hosts', { exact: true }).press('Enter');
+  await page.getByText('6 hosts, 1 switch').waitFor();
+  const other = await rig.page(new URL(page.url()).pathname + new URL(page.url()).search);
+  await other.getByText('6 hosts, 1 switch').waitFor();
+  assert.match(await editor(other).inputValue(), /hosts: 6\n/);
+  assert.deepEqual([...page.errors, ...other.errors], []);
+});
+
+test('a wrong value stands at its knob, and the others stay', async () => {
+  const page = await rig.page('/lab/fabric/incast-ecn.yaml');
+  await page.getByText('17 hosts, 1 switch').waitFor();
+  const hosts = page.getByLabel('Hosts', { exact: true });
+  await hosts.fill('many');
+  await hosts.press('Enter');
+  await page.getByText('1 error').waitFor();
+  const at = page.locator('aside [role=alert]');
+  await at.waitFor();
+  assert.match(await at.textContent(), /line \d+/);
+  assert.equal(await hosts.inputValue(), 'many');
+  await page.getByLabel('size of incast').or(page.getByLabel('Flow control')).first().waitFor();
+  await rig.shot(page, 'lab-knob-wrong');
+  await hosts.fill('9');
+  await hosts.press('Enter');
+  await page.getByText('9 hosts, 1 switch').waitFor();
+  assert.equal(await at.count(), 0);
+  // A knob that is cleared leaves nothing behind; the exponent is called one.
+  const before = await editor(page).inputValue();
+  const kmin = page.getByLabel(/^Kmin of queue/);
+  await kmin.fill('150 kB');
+  await kmin.press('Enter');
+  await page.waitForFunction((old) => document.querySelector('textarea').value !== old, before);
+  await kmin.fill('');
+  await kmin.press('Enter');
+  await page.waitForFunction((old) => document.querySelector('textarea').value === old, before);
+  const alpha = page.getByLabel(/^Alpha of group/);
+  assert.match(await alpha.getAttribute('placeholder'), /^-?\d+ \(alpha [\d/]+\)$/);
+  assert.deepEqual(page.errors, []);
+});
+
+test('seeds are texts: what is none is refused, large ones are exact', async () => {
+  const page = await rig.page('/lab/first-light.yaml');
+  await page.getByText('2 hosts').waitFor();
+  await page.locator('input.seed').fill('abc');
+  await page.getByText('a seed is a whole number').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Run', exact: true }).isDisabled());
+  await page.locator('input.seed').fill('9007199254740993');
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL(/\/run\/first-light/);
+  await page.getByText('first-light, seed 9007199254740993').waitFor();
+  const code = await page.locator('.command code').textContent();
+  assert.match(code, /--seed 9007199254740993/);
+  assert.deepEqual(page.errors, []);
+});

@@ -68,7 +68,36 @@ test('filter in the address, with help; Back takes it away', async () => {
   await page.locator('input[type=search]').fill('psn==nothing');
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('alert').getByText('is no number').waitFor();
+  assert.equal((await page.locator('.bar [role=status]').first().textContent()).trim(), '');
   assert.deepEqual(serious(page).filter((error) => !(error.includes('400') && error.includes('filter=psn'))), []);
+});
+
+test('names of Wireshark, or, and fields that are not there', async () => {
+  const total = (words) => fetch(`${rig.url}/api/runs/incast/packets?limit=5000&filter=${encodeURIComponent(words)}`).then((r) => r.json());
+  assert.ok((await total('ip.src==10.0.0.2 && infiniband.bth.opcode==6')).packets.length > 0);
+  const both = (await total('(ce or cnp) and number<5000')).packets;
+  assert.ok(both.some((p) => p.flags.includes('ce')) && both.some((p) => p.flags.includes('cnp')));
+  assert.match((await total('ip.ttl==3')).errors[0].message, /there is no field ip\.ttl; there are/);
+  const page = await rig.page('/run/incast/packets');
+  await page.getByText("Wireshark's relative time starts at the first frame").waitFor();
+  await page.locator('input[type=search]').fill('ce and ip.ttl==3');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('alert').getByText('there is no field ip.ttl', { exact: false }).waitFor();
+  await rig.shot(page, 'packets-filter-wrong');
+  assert.deepEqual(serious(page).filter((error) => !error.includes('400')), []);
+});
+
+test('chosen flows have their packets', async () => {
+  const page = await rig.page('/run/incast/packets?flows=incast.3');
+  await rows(page).first().waitFor();
+  await page.getByLabel('chosen flows only').check();
+  await page.waitForURL(/only=flows/);
+  await page.getByText(/^[\d,]+ of [\d,]+ packets$/).waitFor();
+  const ends = new Set();
+  for (const text of await rows(page).allInnerTexts()) text.match(/10\.0\.0\.\d+/g)?.forEach((each) => ends.add(each));
+  assert.equal(ends.size, 2, [...ends].join());
+  await rig.shot(page, 'packets-flow');
+  assert.deepEqual(serious(page), []);
 });
 
 test('keys choose packets, and the moment goes to the other views', async () => {

@@ -87,3 +87,19 @@ test('what is no run is refused', () => {
   assert.equal(done.status, 2);
   assert.match(done.stderr, /give the directory of a run/);
 });
+
+test('a report has its name, and the packets around its events', async () => {
+  const page = await open(false);
+  await page.locator('header .run', { hasText: /^run$/ }).waitFor();
+  assert.match(await page.locator('.command code').textContent(), new RegExp(`^weft run ${directory}/run/lab\\.yaml`));
+  await page.getByRole('link', { name: 'Packets', exact: true }).first().click();
+  await page.getByText(/^1,\d+ of [\d,]+ packets|^2,000 of/).waitFor();
+  const [rows, last] = await page.evaluate(() => [window.WEFT_REPORT['/api/runs/run/packets'].packets].map((list) => [list.length, list.at(-1).number])[0]);
+  assert.ok(last > rows, `the last of ${rows} is packet ${last}`);
+  await page.locator('input[type=search]').fill('port==h0:p0');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('alert').getByText('a report finds words').waitFor();
+  const other = await open(false, '#/run/run/packets?packet=999999999');
+  await other.getByText('is not in this report', { exact: false }).waitFor();
+  assert.deepEqual([...page.errors, ...other.errors], []);
+});

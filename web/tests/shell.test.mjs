@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Rig, runLab } from './support.mjs';
 
@@ -26,4 +27,77 @@ test('dark and light', async () => {
   await page.getByRole('button', { name: 'Light or dark' }).click();
   assert.notEqual(await background(), dark);
   assert.deepEqual(page.errors, []);
+});
+
+test('what is not there says so, with links', async () => {
+  for (const [path, text] of [['/xyz', 'There is no page /xyz'], ['/run/nope/time', 'There is no run nope'], ['/run/%E0%A4%A', 'There is no run']]) {
+    const page = await rig.page(path);
+    await page.getByText(text, { exact: false }).waitFor();
+    assert.equal(await page.getByText('in 1 s').count(), 0);
+    await page.getByRole('main').getByRole('link', { name: 'first-light' }).click();
+    await page.waitForURL(/\/run\/first-light$/);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    assert.deepEqual(page.errors.filter((error) => !/40[04]/.test(error)), []);
+    await page.context().close();
+  }
+  const json = await fetch(`${rig.url}/xyz`);
+  assert.equal(json.status, 404);
+  assert.match(json.headers.get('content-type'), /json/);
+});
+
+test('the header is one line from 1024 pixels on', async () => {
+  for (const width of [1024, 1100, 1400]) {
+    const page = await rig.page('/run/first-light', { width });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const height = await page.locator('header').evaluate((header) => header.getBoundingClientRect().height);
+    assert.ok(height < 50, `${height} px at ${width}`);
+    const over = await page.locator('header').evaluate((header) => header.scrollWidth - header.clientWidth);
+    assert.ok(over <= 0, `${over} px too wide at ${width}`);
+    if (width === 1024) await rig.shot(page, 'header-1024');
+    await page.context().close();
+  }
+});
+
+test('one event stream, closed while the tab is hidden, and the runs are read again after', async () => {
+  const page = await rig.page('/');
+  await page.addInitScript(() => {
+    const real = window.EventSource;
+    window.streams = [];
+    window.EventSource = class extends real {
+      constructor(url) {
+        super(url);
+        window.streams.push(this);
+      }
+    };
+  });
+  await page.goto(`${rig.url}/worlds`);
+  await page.getByText('No world is up').waitFor();
+  const open = () => page.evaluate(() => window.streams.filter((each) => each.readyState !== 2).length);
+  assert.equal(await open(), 1);
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  await page.getByRole('link', { name: 'first-light' }).waitFor();
+  assert.equal(await open(), 1);
+  const hide = (hidden) => page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { value, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await hide(true);
+  assert.equal(await open(), 0);
+  const asked = page.waitForRequest(/\/api\/runs$/);
+  await hide(false);
+  await asked;
+  assert.equal(await open(), 1);
+  assert.deepEqual(page.errors, []);
+});
+
+test('a run that was made again under its name is shown anew', async () => {
+  runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '1');
+  const page = await rig.page('/run/again');
+  await page.getByText('seed 1:').waitFor();
+  await page.getByRole('link', { name: 'Flows', exact: true }).click();
+  rmSync(`${rig.directory}/again`, { recursive: true });
+  runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '4242');
+  await page.waitForTimeout(2500);
+  await page.getByRole('link', { name: 'Summary', exact: true }).click();
+  await page.getByText('seed 4242:').waitFor();
 });

@@ -19,7 +19,7 @@ test('the first screen says what happened and leads to the moment', async () => 
   for (const text of ['links', 'flows', 'look at']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
   await page.getByText('4 of 4 met').waitFor();
   await page.getByText('16 of 16 flows done').first().waitFor();
-  assert.match(await page.locator('.command code').textContent(), /^weft run incast-ecn\/lab\.yaml --seed 1 --set sample=auto/);
+  assert.match(await page.locator('.command code').textContent(), new RegExp(`^weft run ${rig.directory}/incast-ecn/lab\\.yaml --seed 1 --set sample=auto --out ${rig.directory}/incast-ecn-again$`));
   await page.getByLabel('The run over time').first().waitFor();
   await page.waitForTimeout(400);
   await rig.shot(page, 'summary-incast');

@@ -89,3 +89,26 @@ test('a sweep is started, followed and shown', async () => {
   await page.locator('.curve circle').nth(1).waitFor({ timeout: 30_000 });
   assert.deepEqual(page.errors.filter((text) => !/404.*\/api\/sweeps\/mine$/.test(text)) /* before its first run is done */, []);
 });
+
+test('noise has one colour and enough digits, and the first figure is one that differs', async () => {
+  const path = `${rig.directory}/two/sweep.json`;
+  const json = JSON.parse(readFileSync(path, 'utf8'));
+  json.metrics.push({ name: 'incast.noise_us', unit: 'us' });
+  json.cells.forEach((cell, i) => cell.values.push(cell.state === 'done' ? 2618 * (1 + i * 5e-6) : null));
+  writeFileSync(path, JSON.stringify(json));
+  const page = await rig.page('/sweep/two?metric=incast.noise_us');
+  const cells = page.locator('.heat tbody td:not(.empty)');
+  await cells.first().waitFor();
+  assert.equal(new Set(await cells.evaluateAll((list) => list.map((cell) => getComputedStyle(cell).backgroundColor))).size, 1);
+  const texts = await cells.allTextContents();
+  assert.equal(new Set(texts).size, texts.length, texts.join());
+  await page.getByText('one colour for all').waitFor();
+  await rig.shot(page, 'sweep-noise');
+  const first = await rig.page('/sweep/two');
+  await first.locator('.heat tbody td').first().waitFor();
+  await first.waitForTimeout(500);
+  const name = await first.getByLabel('Metric').inputValue();
+  const lab = await (await fetch(`${rig.url}/api/runs/two~${json.cells[0].run}`)).json();
+  assert.ok(lab.expect.some((each) => each.text.startsWith(`${name} `)), `${name} of ${lab.expect.map((e) => e.text).join('; ')}`);
+  assert.deepEqual([...page.errors, ...first.errors], []);
+});

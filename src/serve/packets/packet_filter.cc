@@ -1,155 +1,26 @@
 #include "serve/packets/packet_filter.h"
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
-#include <optional>
-#include <utility>
 
 #include "analyze/packet_line.h"
+#include "observe/capture.h"
+#include "serve/packets/filter_text.h"
 #include "wire/opcode.h"
 
 namespace weft::serve {
 
 namespace {
 
-constexpr std::size_t kMostWords = 32;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  const int base = text.starts_with("0x") || text.starts_with("0X") ? 16 : 10;
-  if (base == 16) text.remove_prefix(2);
-  std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<wire::IpAddress> address_of(const std::string& text) {
-  wire::IpAddress address{};
-  if (::inet_pton(AF_INET6, text.c_str(), address.data()) == 1) return address;
-  address[10] = address[11] = 0xff;
-  if (::inet_pton(AF_INET, text.c_str(), address.data() + 12) == 1) return address;
-  return std::nullopt;
-}
-
-// Words, with quotes around those that hold spaces.
-std::vector<std::string> words_of(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false, any = false;
-  for (const char c : text) {
-    if (c == '"') {
-      quoted = !quoted;
-      any = true;
-    } else if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
-      if (any) words.push_back(std::exchange(word, {}));
-      any = false;
-    } else {
-      word += c;
-      any = true;
-    }
-  }
-  if (any) words.push_back(word);
-  return words;
-}
-
 bool is_of_port(std::string_view port, const std::string& asked) {
-  const std::string name = lower(port);
+  const std::string name = lower_case(port);
   return name == asked || (name.starts_with(asked) && name.size() > asked.size() && name[asked.size()] == ':');
 }
 
+std::uint64_t since_ns(std::int64_t time_ns, std::int64_t start_ns) {
+  return time_ns > start_ns ? static_cast<std::uint64_t>(time_ns) - static_cast<std::uint64_t>(start_ns) : 0;
+}
+
 }  // namespace
-
-tl::expected<PacketFilter::Word, std::string> PacketFilter::parse_word(std::string_view text) {
-  static constexpr std::pair<std::string_view, What> kFlags[] = {{"ce", What::kCe},
-                                                                 {"cnp", What::kCnp},
-                                                                 {"nak", What::kNak},
-                                                                 {"pause", What::kPause},
-                                                                 {"again", What::kAgain},
-                                                                 {"lost", What::kLost},
-                                                                 {"retransmitted", What::kAgain},
-                                                                 {"corrupt", What::kCorrupt}};
-  static constexpr std::pair<std::string_view, What> kNames[] = {
-      {"port", What::kPort},     {"qp", What::kQp},        {"psn", What::kPsn}, {"length", What::kLength},
-      {"number", What::kNumber}, {"class", What::kClass},  {"ip", What::kIp},   {"from", What::kFrom},
-      {"to", What::kTo},         {"opcode", What::kOpcode}};
-  static constexpr std::pair<std::string_view, Compare> kSigns[] = {
-      {"==", Compare::kEqual},     {"!=", Compare::kNotEqual}, {">=", Compare::kGreaterEqual},
-      {"<=", Compare::kLessEqual}, {">", Compare::kGreater},   {"<", Compare::kLess}};
-  Word word;
-  const std::string small = lower(text);
-  for (const auto& flag : kFlags) {
-    if (small != flag.first) continue;
-    word.what = flag.second;
-    return word;
-  }
-  const std::size_t at = small.find_first_of("=!<>");
-  const std::string_view name = std::string_view(small).substr(0, std::min(at, small.size()));
-  const auto known =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& each) { return each.first == name; });
-  if (at == small.npos || known == std::end(kNames)) {
-    word.text = small;
-    return word;
-  }
-  word.what = known->second;
-  const std::string rest = small.substr(at);
-  const auto sign = std::find_if(std::begin(kSigns), std::end(kSigns),
-                                 [&](const auto& each) { return rest.starts_with(each.first); });
-  if (sign == std::end(kSigns)) return tl::unexpected(fmt::format("'{}': write {}==VALUE", text, name));
-  word.compare = sign->second;
-  const std::string value = rest.substr(sign->first.size());
-  const bool only_equal = word.what == What::kPort || word.what == What::kIp || word.what == What::kFrom ||
-                          word.what == What::kTo || word.what == What::kOpcode;
-  if (only_equal && word.compare != Compare::kEqual && word.compare != Compare::kNotEqual)
-    return tl::unexpected(fmt::format("'{}': {} is compared by == or !=", text, name));
-  if (value.empty()) return tl::unexpected(fmt::format("'{}': the value is missing", text));
-  if (word.what == What::kPort || word.what == What::kOpcode) {
-    word.text = value;
-  } else if (only_equal) {
-    const auto address = address_of(value);
-    if (!address) return tl::unexpected(fmt::format("'{}': {} is no IP address", text, value));
-    word.address = *address;
-  } else {
-    const auto number = number_of(value);
-    if (!number) return tl::unexpected(fmt::format("'{}': {} is no number", text, value));
-    word.number = *number;
-  }
-  return word;
-}
-
-tl::expected<PacketFilter, std::string> PacketFilter::parse(std::string_view text) {
-  PacketFilter filter;
-  bool negated = false;
-  for (const std::string& each : words_of(text)) {
-    const std::string small = lower(each);
-    if (small == "and" || small == "&&") continue;
-    if (small == "not" || small == "!") {
-      negated = !negated;
-      continue;
-    }
-    std::string_view body = each;
-    if (body.size() > 1 && body.front() == '!') {
-      body.remove_prefix(1);
-      negated = !negated;
-    }
-    auto word = parse_word(body);
-    if (!word) return tl::unexpected(word.error());
-    word->negated = std::exchange(negated, false);
-    filter.words_.push_back(std::move(*word));
-    if (filter.words_.size() > kMostWords) return tl::unexpected(fmt::format("more than {} words", kMostWords));
-  }
-  if (negated) return tl::unexpected(std::string("what is not wanted is missing behind 'not'"));
-  return filter;
-}
 
 bool PacketFilter::asks_for_icrc() const {
   return std::any_of(words_.begin(), words_.end(), [](const Word& word) { return word.what == What::kCorrupt; });
@@ -177,8 +48,10 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
   const auto is_address = [&](analyze::AddressId id) {
     return id != analyze::kNone && packet.addresses.at(id) == word.address;
   };
+  constexpr std::uint8_t kUdpProtocol = 17;
   const bool equal = word.compare == Compare::kEqual;
   const bool roce = frame.kind == analyze::FrameKind::kRoce;
+  const bool udp = frame.ip_version != 0 && frame.ip_protocol == kUdpProtocol;
   switch (word.what) {
     case What::kCe:
       return frame.ip_version != 0 && frame.ce();
@@ -194,6 +67,14 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
       return frame.icrc == analyze::IcrcState::kBad;
     case What::kLost:
       return packet.comment.find("weft: lost") != packet.comment.npos;
+    case What::kRoce:
+      return roce;
+    case What::kUdp:
+      return udp;
+    case What::kIpv4:
+      return frame.ip_version == 4;
+    case What::kIpv6:
+      return frame.ip_version == 6;
     case What::kPort:
       return is_of_port(packet.port, word.text) == equal;
     case What::kQp:
@@ -213,7 +94,37 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
     case What::kTo:
       return is_address(frame.dst) == equal;
     case What::kOpcode:
-      return roce && (lower(wire::name(frame.opcode)).find(word.text) != std::string::npos) == equal;
+      return roce && (lower_case(wire::name(frame.opcode)).find(word.text) != std::string::npos) == equal;
+    case What::kOpcodeNumber:
+      return roce && compared(static_cast<std::uint8_t>(frame.opcode));
+    case What::kEcn:
+      return frame.ip_version != 0 && compared(frame.ecn());
+    case What::kDscp:
+      return frame.ip_version != 0 && compared(frame.dscp());
+    case What::kUdpPort:
+      // As Wireshark: != holds when neither is that port.
+      return udp && (word.compare == Compare::kNotEqual ? compared(frame.src_port) && compared(frame.dst_port)
+                                                        : compared(frame.src_port) || compared(frame.dst_port));
+    case What::kUdpFrom:
+      return udp && compared(frame.src_port);
+    case What::kUdpTo:
+      return udp && compared(frame.dst_port);
+    case What::kVlan:
+      return frame.vlan_tci >= 0 && compared(static_cast<std::uint64_t>(frame.vlan_tci) & 0xfff);
+    case What::kVlanPriority:
+      return frame.vlan_tci >= 0 && compared(static_cast<std::uint64_t>(frame.pcp()));
+    case What::kTime:
+      return compared(since_ns(frame.time_ns, observe::Capture::kEpoch_ns));
+    case What::kTimeRelative:
+      return compared(since_ns(frame.time_ns, packet.first_ns));
+    case What::kFlow:
+      return equal == (roce && std::any_of(word.ends.begin(), word.ends.end(), [&](const FlowEnds& ends) {
+                         if (frame.src == analyze::kNone || frame.dst == analyze::kNone) return false;
+                         const wire::IpAddress &from = packet.addresses.at(frame.src),
+                                               &to = packet.addresses.at(frame.dst);
+                         return (from == ends.sender && to == ends.receiver && frame.dest_qp == ends.receiver_qp) ||
+                                (from == ends.receiver && to == ends.sender && frame.dest_qp == ends.sender_qp);
+                       }));
     case What::kText:
       break;
   }
@@ -221,13 +132,27 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
   for (const std::string_view part :
        {std::string_view(line.info), std::string_view(line.protocol), packet.port, std::string_view(line.source),
         std::string_view(line.destination), packet.comment})
-    if (lower(part).find(word.text) != std::string::npos) return true;
+    if (lower_case(part).find(word.text) != std::string::npos) return true;
+  return false;
+}
+
+bool PacketFilter::holds(std::size_t index, const FilteredPacket& packet) const {
+  const Node& node = nodes_[index];
+  switch (node.join) {
+    case Join::kWord:
+      return holds(words_[node.left], packet);
+    case Join::kNot:
+      return !holds(node.left, packet);
+    case Join::kAnd:
+      return holds(node.left, packet) && holds(node.right, packet);
+    case Join::kOr:
+      return holds(node.left, packet) || holds(node.right, packet);
+  }
   return false;
 }
 
 bool PacketFilter::holds(const FilteredPacket& packet) const {
-  return std::all_of(words_.begin(), words_.end(),
-                     [&](const Word& word) { return holds(word, packet) != word.negated; });
+  return nodes_.empty() || holds(root_, packet);
 }
 
 }  // namespace weft::serve

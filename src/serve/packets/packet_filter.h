@@ -1,8 +1,12 @@
-// The filter of the packet list (docs/api.md): words that all must hold. "ce", "not cnp", "qp==0x11", "psn>=100",
-// "opcode==WRITE", "port==leaf0:swp1"; any other word is text to look for in the line, in quotes with spaces.
+// The filter of the packet list (docs/api.md). "ce", "not cnp", "qp==0x11", "psn>=100", "opcode==WRITE",
+// "port==leaf0:swp1", "flow==incast.3", and Wireshark's names for the same: "ip.src == 10.0.0.2 &&
+// infiniband.bth.opcode == 6". Joined by and, or, not and parentheses; words that stand side by side must all hold. Any
+// other word is text to look for in the line, in quotes with spaces. A field that does not exist is an error: it never
+// just finds nothing.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -10,6 +14,7 @@
 
 #include "analyze/addresses.h"
 #include "analyze/frame.h"
+#include "serve/packets/flow_ends.h"
 #include "wire/ipv6.h"
 
 namespace weft::serve {
@@ -21,18 +26,25 @@ struct FilteredPacket {
   std::string_view port;
   std::string_view comment;
   bool sent_again = false;
+  std::int64_t first_ns = 0;  // time of the capture's first frame
 };
+
+// The queue pairs of a flow by its name; empty: there is none.
+using FlowLookup = std::function<std::vector<FlowEnds>(const std::string&)>;
 
 class PacketFilter {
  public:
-  // The error says which word is wrong, and how it is written.
-  static tl::expected<PacketFilter, std::string> parse(std::string_view text);
+  // The error says which word is wrong, where it stands, and what there is.
+  static tl::expected<PacketFilter, std::string> parse(std::string_view text, const FlowLookup& flows = {});
+  // The fields that a filter may compare, with commas between.
+  static std::string field_names();
 
   bool holds(const FilteredPacket& packet) const;
-  bool empty() const { return words_.empty(); }
+  bool empty() const { return nodes_.empty(); }
   bool asks_for_icrc() const;
 
  private:
+  friend class PacketFilterParser;
   enum class What : std::uint8_t {
     kCe,
     kCnp,
@@ -41,6 +53,10 @@ class PacketFilter {
     kAgain,
     kCorrupt,
     kLost,
+    kRoce,
+    kUdp,
+    kIpv4,
+    kIpv6,
     kPort,
     kQp,
     kPsn,
@@ -51,21 +67,40 @@ class PacketFilter {
     kFrom,
     kTo,
     kOpcode,
+    kOpcodeNumber,
+    kEcn,
+    kDscp,
+    kUdpPort,
+    kUdpFrom,
+    kUdpTo,
+    kVlan,
+    kVlanPriority,
+    kTime,          // of the run, ns
+    kTimeRelative,  // since the first frame, ns
+    kFlow,          // all that its queue pairs exchange
     kText,
   };
   enum class Compare : std::uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };
   struct Word {
     What what = What::kText;
     Compare compare = Compare::kEqual;
-    bool negated = false;
     std::uint64_t number = 0;
     wire::IpAddress address{};
-    std::string text;  // in lower case, of kText, kPort and kOpcode
+    std::vector<FlowEnds> ends;  // of kFlow
+    std::string text;            // in lower case, of kText, kPort and kOpcode
   };
-  static tl::expected<Word, std::string> parse_word(std::string_view text);
+  enum class Join : std::uint8_t { kWord, kAnd, kOr, kNot };
+  // A tree in a vector: `left` and `right` are indices, of kWord that of the word.
+  struct Node {
+    Join join = Join::kWord;
+    std::size_t left = 0, right = 0;
+  };
   static bool holds(const Word& word, const FilteredPacket& packet);
+  bool holds(std::size_t node, const FilteredPacket& packet) const;
 
   std::vector<Word> words_;
+  std::vector<Node> nodes_;
+  std::size_t root_ = 0;
 };
 
 }  // namespace weft::serve

@@ -12,6 +12,7 @@
 #include "analyze/packet_tree.h"
 #include "observe/capture.h"
 #include "serve/packets/capture_book.h"
+#include "serve/packets/flow_ends.h"
 #include "serve/packets/message_span.h"
 #include "serve/packets/packet_filter.h"
 
@@ -81,14 +82,17 @@ analyze::Frame begin_frame(const pcap::CapturedPacket& captured, std::uint64_t n
   return frame;
 }
 
-Response list_packets(const Request& request, const IndexedCapture& capture) {
+Response list_packets(const Request& request, const IndexedCapture& capture, const std::string& directory) {
   const auto offset = request.number("offset", 0, 0, kMostNumber);
   const auto limit = request.number("limit", 200, 1, kMostPackets);
   const auto from_ps = request.number("from_ps", 0, 0, std::int64_t{1} << 62);
   if (!offset || !limit || !from_ps)
     return problem(400, "offset, limit and from_ps are whole numbers", fmt::format("limit: 1 to {}", kMostPackets));
-  const auto filter = PacketFilter::parse(request.text("filter"));
-  if (!filter) return problem(400, filter.error(), "words: ce, cnp, nak, pause, again, qp==17, psn>=100, not WORD");
+  const auto filter = PacketFilter::parse(
+      request.text("filter"), [&](const std::string& flow) { return ends_of_flow(request.match[0], directory, flow); });
+  if (!filter)
+    return problem(400, "the filter: " + filter.error(),
+                   "ce, cnp, nak, pause, again, qp==17, ip.src==10.0.0.1; and, or, not, ( )");
   const std::uint64_t frames = capture.index.frames();
   std::uint64_t first = static_cast<std::uint64_t>(*offset) + 1;
   if (*from_ps > 0) first = capture.index.first_at(observe::Capture::kEpoch_ns + *from_ps / 1000);
@@ -98,6 +102,8 @@ Response list_packets(const Request& request, const IndexedCapture& capture) {
   analyze::Addresses addresses;
   pcap::FrameReader reader(capture.index, first);
   pcap::CapturedPacket captured;
+  std::int64_t first_ns = 0;
+  if (pcap::FrameReader start(capture.index, 1); start.next(captured)) first_ns = captured.time_ns;
   std::uint64_t next = first - 1;  // offset of the next: frames looked at so far
   while (packets.size() < static_cast<std::size_t>(*limit) && next - (first - 1) < kMostScanned &&
          reader.next(captured)) {
@@ -109,7 +115,7 @@ Response list_packets(const Request& request, const IndexedCapture& capture) {
     };
     const bool sent_again = capture.was_sent_again(reader.number());
     decode_with(filter->empty() ? analyze::DecodeOptions{} : scan);
-    const FilteredPacket packet{frame, addresses, interface.name, captured.comment, sent_again};
+    const FilteredPacket packet{frame, addresses, interface.name, captured.comment, sent_again, first_ns};
     if (!filter->holds(packet)) continue;
     if (!filter->empty() && !scan.check_icrc) decode_with({});
     packets.push_back(row_of(packet, captured));
@@ -134,7 +140,7 @@ std::string hex_of(std::span<const std::uint8_t> bytes) {
   return out;
 }
 
-Response one_packet(const Request& request, const IndexedCapture& capture) {
+Response one_packet(const Request& request, const IndexedCapture& capture, const std::string&) {
   const std::string& text = request.match[1];
   std::uint64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -157,7 +163,9 @@ Response one_packet(const Request& request, const IndexedCapture& capture) {
   answer["speed_bps"] = interface.speed_bps;
   answer["total"] = capture.index.frames();
   answer["message"] = nullptr;
-  if (const auto span = message_of(capture, number)) answer["message"] = {{"first", span->first}, {"last", span->last}};
+  // The ends of a long message may be far: who does not need them says message=0.
+  if (const auto span = request.text("message") == "0" ? std::nullopt : message_of(capture, number))
+    answer["message"] = {{"first", span->first}, {"last", span->last}};
   return json_of_packets(answer);
 }
 
@@ -171,7 +179,7 @@ Response with_capture(const Request& request, const RunPlace& place, CaptureBook
   if (*capture == nullptr)
     return problem(404, fmt::format("the run {} has no capture", request.match[0]),
                    "run it with --capture all, or with the ports that matter: --capture leaf0:swp1");
-  return answer(request, **capture);
+  return answer(request, **capture, *directory);
 }
 
 }  // namespace

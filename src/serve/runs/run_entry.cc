@@ -14,6 +14,7 @@
 #include "observe/capture.h"
 #include "results/report_text.h"
 #include "serve/http/json_answer.h"
+#include "serve/runs/ready_lab.h"
 #include "serve/runs/run_explanation.h"
 #include "serve/runs/workload_summary.h"
 
@@ -24,6 +25,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 constexpr std::size_t kMostStudy_B = std::size_t{16} << 20;
+constexpr std::size_t kMostLabText_B = std::size_t{16} << 20;
+constexpr std::size_t kMostLinkedFlows = 64;
 
 std::int64_t changed_s(const std::string& directory) {
   struct stat facts = {};
@@ -34,7 +37,9 @@ Json empty_entry(const std::string& id, const std::string& directory) {
   return {{"id", id},
           {"lab", ""},
           {"seed", 0},
+          {"seed_text", "0"},
           {"set", Json::array()},
+          {"changes", nullptr},
           {"end_ps", 0},
           {"state", "done"},
           {"met", 0},
@@ -44,9 +49,25 @@ Json empty_entry(const std::string& id, const std::string& directory) {
           {"changed_s", changed_s(directory)}};
 }
 
+// What differs from the ready lab of that name; null: there is none, or one of them cannot be read.
+Json changes_of(const OpenRun& run) {
+  const auto text = read_file(run.directory() + "/lab.yaml", kMostLabText_B);
+  const std::vector<std::string> set = set_of(run);
+  const auto changes = text ? changes_to_ready_lab(run.text("lab"), *text, set) : std::nullopt;
+  if (!changes) return nullptr;
+  Json list = Json::array();
+  for (const study::LabDifference& each : *changes) {
+    list.push_back({{"path", each.path}, {"ready", nullptr}, {"value", nullptr}});
+    if (each.a) list.back()["ready"] = each.a->text;
+    if (each.b) list.back()["value"] = each.b->text;
+  }
+  return list;
+}
+
 void fill_from_store(OpenRun& run, Json& entry) {
   entry["lab"] = run.text("lab");
   entry["seed"] = std::strtoull(run.text("seed").c_str(), nullptr, 10);
+  entry["seed_text"] = run.text("seed");
   entry["set"] = set_of(run);
   entry["end_ps"] = run.end_ps();
   entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
@@ -56,6 +77,7 @@ void fill_from_store(OpenRun& run, Json& entry) {
     entry["met"] = rows.integer(1);
   }
   entry["headline"] = run.text("headline");
+  entry["changes"] = changes_of(run);
 }
 
 // The directory above the runs of several seeds, or of a sweep, has results.json alone.
@@ -161,10 +183,11 @@ Json links_of(const lab::Explanation& explanation) {
     if (!first.root.empty()) links.push_back(link(first.root, "fabric", place));
     if (!first.flows.empty()) {
       std::string flows;
-      for (std::size_t i = 0; i < std::min<std::size_t>(first.flows.size(), 8); ++i) {
-        flows += (flows.empty() ? "" : ",") + ids[first.flows[i]];
-      }
-      links.push_back(link(counted(first.flows.size(), "flow"), "flows", {{"flows", flows}}));
+      const std::size_t chosen = std::min(first.flows.size(), kMostLinkedFlows);
+      for (std::size_t i = 0; i < chosen; ++i) flows += (flows.empty() ? "" : ",") + ids[first.flows[i]];
+      std::string text = counted(first.flows.size(), "flow");
+      if (chosen < first.flows.size()) text = fmt::format("the first {} of {}", chosen, text);
+      links.push_back(link(std::move(text), "flows", {{"flows", flows}}));
     }
     if (explanation.incidents.size() > 1)
       links.push_back(link(counted(explanation.incidents.size() - 1, "other incident"), "findings", Json::object()));

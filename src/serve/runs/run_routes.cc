@@ -21,8 +21,10 @@ constexpr std::size_t kMostLab_B = std::size_t{16} << 20;
 Response lab_of(OpenRun& run) {
   auto text = read_file(run.directory() + "/lab.yaml", kMostLab_B);
   if (!text) return problem(404, fmt::format("{} has no lab.yaml: {}", run.id(), text.error()));
-  return json_answer(
-      Json{{"text", *text}, {"set", set_of(run)}, {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)}});
+  return json_answer(Json{{"text", *text},
+                          {"set", set_of(run)},
+                          {"seed", std::strtoull(run.text("seed").c_str(), nullptr, 10)},
+                          {"seed_text", run.text("seed")}});
 }
 
 std::string type_of_file(const std::string& path) {

@@ -10,6 +10,7 @@
 #include "labfile/reader.h"
 #include "serve/http/page_files.h"
 #include "serve/runs/run_place.h"
+#include "serve/tasks/seed_number.h"
 #include "study/sweep_plan.h"
 
 namespace weft::serve {
@@ -164,7 +165,8 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   reader.texts("set", request.set);
   reader.number("snaplen_B", request.snaplen_B, 42, 65'535);
   reader.number("capture_size_B", request.capture_size_B, 100'000, kMostCapture_B);
-  if (reader.find("seed") != nullptr) reader.number("seed", request.seed.emplace(), 0, UINT64_MAX);
+  if (const TaskJson* seed = reader.find("seed"); seed != nullptr && !(request.seed = seed_number(seed->dump())))
+    reader.wrong = fmt::format("seed is not a whole number from 0 to {}, or a text of its digits", UINT64_MAX);
   reader.vary(request.vary);
   if (reader.wrong.empty() && request.kind != "run" && request.kind != "sweep") reader.wrong = "kind is run or sweep";
   if (reader.wrong.empty() && (request.kind == "sweep") == request.vary.empty())

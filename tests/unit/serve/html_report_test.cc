@@ -37,6 +37,8 @@ TEST(HtmlReport, HasAnswersOfServer) {
     const nlohmann::json& answer = data["/api/runs/run" + std::string(path)];
     EXPECT_EQ(answer, runs.get("/api/runs/a" + std::string(path))) << path;
   }
+  EXPECT_EQ(data["/report"]["name"], "a");
+  EXPECT_EQ(data["/report"]["directory"], runs.directory("a"));
   EXPECT_EQ(data["/api/runs/run"]["headline"], runs.get("/api/runs/a")["headline"]);
   // Every series that it lists has data.
   const nlohmann::json& rates = data["/api/runs/run/series/data?rate=1"]["series"];

@@ -121,6 +121,50 @@ TEST_F(PacketRoutesTest, FiltersByWords) {
   get("run1/packets", {{"limit", "0"}}, 400);
 }
 
+TEST_F(PacketRoutesTest, JoinsWordsByAndOrNotAndParentheses) {
+  EXPECT_EQ(numbers("ce or cnp"), (std::vector<int>{2, 6}));
+  EXPECT_EQ(numbers("ce || cnp && pause"), (std::vector<int>{2}));
+  EXPECT_EQ(numbers("(ce || cnp) && from==10.0.0.2"), (std::vector<int>{6}));
+  EXPECT_EQ(numbers("!(ce or cnp or pause)"), (std::vector<int>{1, 3, 4, 5}));
+  EXPECT_EQ(numbers("not not ce"), (std::vector<int>{2}));
+}
+
+TEST_F(PacketRoutesTest, TakesWiresharkNames) {
+  EXPECT_EQ(numbers("ip.src==10.0.0.2"), (std::vector<int>{3, 6}));
+  EXPECT_EQ(numbers("ip.src == 10.0.0.2 && infiniband.bth.opcode == 0x81"), (std::vector<int>{6}));
+  EXPECT_EQ(numbers("infiniband.bth.psn ge 11 and infiniband.bth.destqp eq 17"), (std::vector<int>{2, 4, 5}));
+  EXPECT_EQ(numbers("ip.addr != 10.0.0.1"), (std::vector<int>{7}));
+  EXPECT_EQ(numbers("ip.dsfield.ecn == 3"), (std::vector<int>{2}));
+  EXPECT_EQ(numbers("udp.port == 4791 && frame.number < 3"), (std::vector<int>{1, 2}));
+  EXPECT_EQ(numbers("!infiniband"), (std::vector<int>{7}));
+  EXPECT_EQ(numbers("frame.interface_name == \"leaf0:swp1\" && frame.number == 7"), (std::vector<int>{7}));
+  // The first frame is at 100 ns of the run.
+  EXPECT_EQ(numbers("time <= 200ns"), (std::vector<int>{1, 2}));
+  EXPECT_EQ(numbers("frame.time_relative <= 0.0000001"), (std::vector<int>{1, 2}));
+}
+
+TEST_F(PacketRoutesTest, RefusesWhatItDoesNotKnow) {
+  const auto refused = [&](const std::string& filter) {
+    return get("run1/packets", {{"filter", filter}}, 400).at("errors")[0].at("message").get<std::string>();
+  };
+  EXPECT_NE(refused("ce && ip.ttl == 3").find("'ip.ttl' (character 7): there is no field ip.ttl"), std::string::npos);
+  EXPECT_NE(refused("opcod==write").find("there is no field opcod"), std::string::npos);
+  EXPECT_NE(refused("ip.flags.df").find("there is no field ip.flags.df"), std::string::npos);
+  EXPECT_NE(refused("ip.src").find("ip.src == VALUE"), std::string::npos);
+  EXPECT_NE(refused("ce or").find("a word is missing"), std::string::npos);
+  EXPECT_NE(refused("(ce").find("not closed"), std::string::npos);
+  EXPECT_NE(refused("ce)").find("no ( for this )"), std::string::npos);
+  EXPECT_NE(refused("psn=3").find("equal is =="), std::string::npos);
+  EXPECT_NE(refused("\"open").find("the quote has no end"), std::string::npos);
+  EXPECT_NE(refused("psn==").find("the value is missing"), std::string::npos);
+  EXPECT_NE(refused("flow==nobody.1").find("the run has no such flow"), std::string::npos);
+  EXPECT_NE(refused("time>5").find("write 20us"), std::string::npos);
+  EXPECT_NE(refused(std::string(100'000, '(')).find("too deep"), std::string::npos);
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "ce ";
+  EXPECT_NE(refused(many).find("more than 256 words"), std::string::npos);
+}
+
 TEST_F(PacketRoutesTest, ShowsOneWithItsMessage) {
   const Json one = get("run1/packets/4");
   EXPECT_EQ(one.at("number"), 4);

@@ -59,7 +59,8 @@ class TaskRoutes : public testing::Test {
 
 TEST_F(TaskRoutes, StartsRunOfReadyLab) {
   const Router router = routes();
-  const Response first = router.answer(post({{"lab", "first-light.yaml"}, {"seed", 7}, {"set", {"seed=3"}}}));
+  const Response first =
+      router.answer(post({{"lab", "first-light.yaml"}, {"seed", "9007199254740993"}, {"set", {"seed=3"}}}));
   ASSERT_EQ(first.status, 202) << first.body;
   const std::string run = nlohmann::json::parse(first.body)["task"]["run"];
   EXPECT_EQ(run, "first-light");
@@ -68,7 +69,7 @@ TEST_F(TaskRoutes, StartsRunOfReadyLab) {
   EXPECT_TRUE(words.starts_with("run\n" + directory + "/lab.yaml\n--out\n" + directory + "\n--progress\njson\n"))
       << words;
   EXPECT_NE(words.find("\n--set=seed=3\n"), std::string::npos);
-  EXPECT_NE(words.find("\n--seed\n7\n"), std::string::npos);
+  EXPECT_NE(words.find("\n--seed\n9007199254740993\n"), std::string::npos);
   EXPECT_EQ(words.find("--capture"), std::string::npos);
   const Response second = router.answer(post({{"lab", "first-light.yaml"}}));
   EXPECT_EQ(nlohmann::json::parse(second.body)["task"]["run"], "first-light-2");
@@ -114,6 +115,9 @@ TEST_F(TaskRoutes, RefusesWhatIsNoRequest) {
                                   {{"lab", "first-light.yaml"}, {"name", "a/b"}},
                                   {{"lab", "first-light.yaml"}, {"set", "x"}},
                                   {{"lab", "first-light.yaml"}, {"seed", -1}},
+                                  {{"lab", "first-light.yaml"}, {"seed", "abc"}},
+                                  {{"lab", "first-light.yaml"}, {"seed", "18446744073709551616"}},
+                                  {{"lab", "first-light.yaml"}, {"seed", ""}},
                                   {{"lab", "first-light.yaml"}, {"kind", "shell"}},
                                   {{"lab", "first-light.yaml"}, {"kind", "sweep"}},
                                   {{"lab", "first-light.yaml"}, {"kind", "sweep"}, {"vary", {{{"path", "a"}}}}},

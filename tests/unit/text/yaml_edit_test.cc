@@ -66,6 +66,18 @@ TEST(YamlEdit, ReplacesMapsAndTakesKeysAway) {
   EXPECT_EQ(edited("qos", "{profile: none}"), with("qos:\n  profile: roce-lossless", "qos: {profile: none}"));
 }
 
+TEST(YamlEdit, RemovesEmptyParents) {
+  const std::string added = edited("qos.queues.3.ecn.min", "150 kB");
+  EXPECT_EQ(edited("qos.queues.3.ecn.min", std::nullopt, added), kText);
+  const std::string two = edited("qos.queues.3.ecn.max", "1 MB", added);
+  EXPECT_EQ(edited("qos.queues.3.ecn.max", std::nullopt, two), added);
+  EXPECT_EQ(edited("qos.profile", std::nullopt), with("qos:\n  profile: roce-lossless\n", ""));
+  EXPECT_EQ(edited("expect.incast.done.min", std::nullopt, "expect: {incast: {done: {min: 1}}, a: 2}\n"),
+            "expect: {a: 2}\n");
+  // An item of a list stays, and so does the text.
+  EXPECT_EQ(edited("list[0].a", std::nullopt, "list: [{a: 1}, {b: 2}]\n"), "list: [{}, {b: 2}]\n");
+}
+
 TEST(YamlEdit, ReportsWhatCannotBeChanged) {
   EXPECT_TRUE(edited("name.inner", "1").starts_with("error: "));
   EXPECT_TRUE(edited("workloads[third].size", "1").starts_with("error: "));

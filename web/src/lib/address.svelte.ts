@@ -113,6 +113,7 @@ class Address {
   }
 }
 
+// An address that cannot be decoded (%E0%A4%A) is one that is not there.
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,6 +1,9 @@
 // The server's answers. A report in one file has them inside it, by address: the same page then needs no server.
+import { ApiError } from './api-error';
 import { fromReport } from './report';
 import type { Problem } from './types';
+
+export { ApiError };
 
 declare global {
   interface Window {
@@ -9,16 +12,6 @@ declare global {
 }
 
 export const isReport = typeof window !== 'undefined' && window.WEFT_REPORT !== undefined;
-
-export class ApiError extends Error {
-  problems: Problem[];
-  status: number;
-  constructor(problems: Problem[], status: number) {
-    super(problems.map((p) => p.message).join('\n'));
-    this.problems = problems;
-    this.status = status;
-  }
-}
 
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const answer = await fetch(path, {

@@ -1,13 +1,49 @@
-// What changes on the server (GET /api/events), as calls. The browser connects again by itself.
+// What changes on the server (GET /api/events), as calls. One stream for the whole tab: a browser has six connections to
+// a server, and a stream holds one. It is closed while nobody looks at the tab; who listens is told when it is open
+// again (`back`), because what happened meanwhile was not heard.
 import { isReport } from './api';
 
-type Listeners = { task?: (data: unknown) => void; runs?: (data: unknown) => void; world?: (data: unknown) => void };
+type Call = (data: unknown) => void;
+interface Listeners {
+  task?: Call;
+  runs?: Call;
+  world?: Call;
+  back?: () => void;
+}
+const kinds = ['task', 'runs', 'world'] as const;
+const all = new Set<{ listeners: Listeners; watch?: 'worlds' }>();
+let source: EventSource | null = null;
+let address = '';
+
+function open() {
+  const wanted = document.hidden || all.size === 0 ? '' : [...all].some((each) => each.watch) ? '/api/events?watch=worlds' : '/api/events';
+  if (wanted === address) return;
+  let first = source === null;
+  source?.close();
+  address = wanted;
+  if (wanted === '') return;
+  const mine = (source = new EventSource(wanted));
+  mine.addEventListener('open', () => {
+    if (!first) all.forEach((each) => each.listeners.back?.());
+    first = false;
+  });
+  for (const kind of kinds) {
+    mine.addEventListener(kind, (event) => {
+      const data = JSON.parse((event as MessageEvent<string>).data);
+      all.forEach((each) => each.listeners[kind]?.(data));
+    });
+  }
+}
+if (!isReport && typeof document !== 'undefined') document.addEventListener('visibilitychange', open);
 
 // Returns what ends it.
 export function listen(listeners: Listeners, watch?: 'worlds'): () => void {
   if (isReport) return () => {};
-  const source = new EventSource(watch ? `/api/events?watch=${watch}` : '/api/events');
-  for (const [name, call] of Object.entries(listeners))
-    source.addEventListener(name, (event) => call(JSON.parse((event as MessageEvent<string>).data)));
-  return () => source.close();
+  const entry = { listeners, watch };
+  all.add(entry);
+  open();
+  return () => {
+    all.delete(entry);
+    open();
+  };
 }

@@ -1,6 +1,7 @@
 // Answers in a report that is one file (`weft report DIR --html`). What the page asks for with parameters is cut from
-// what the report has of it: series have a fixed number of points, packets are the first ones.
-import type { Events, PacketPage, SeriesData } from './types';
+// what the report has of it: series have a fixed number of points, packets are some of them.
+import { ApiError } from './api-error';
+import type { Events, Packet, PacketPage, SeriesData } from './types';
 
 type Answers = Record<string, unknown>;
 const base = '/api/runs/run';
@@ -40,7 +41,8 @@ function events(all: Events, kinds: string | null, from: number, to: number, lim
   return { ...all, events: found.slice(0, limit), left_out: all.left_out + Math.max(0, found.length - limit) };
 }
 
-// A filter's words are looked for in the line; fields (port==) need the server.
+// The packets are some of the capture: the first, and those around findings and events. A filter's words are looked for
+// in the line; fields (port==) and or need the server, and asking for them is an error rather than nothing found.
 function packets(all: PacketPage, filter: string, from: number, offset: number, limit: number): PacketPage {
   const rows = all.packets;
   if (filter === '') {
@@ -49,10 +51,12 @@ function packets(all: PacketPage, filter: string, from: number, offset: number, 
       first = rows.findIndex((p) => p.time_ps >= from);
       if (first < 0) first = rows.length;
     }
-    return { ...all, packets: rows.slice(first, first + limit), first, next: first + limit < rows.length ? first + limit : null, total: rows.length };
+    return { ...all, packets: rows.slice(first, first + limit), first, next: first + limit < rows.length ? first + limit : null };
   }
-  const words = filter.toLowerCase().split(/\s+/);
-  const line = (i: number) => `${rows[i].flags.join(' ')} ${rows[i].port} ${rows[i].source} ${rows[i].destination} ${rows[i].protocol} ${rows[i].info} ${rows[i].comment}`.toLowerCase();
-  const found = rows.filter((_, i) => words.every((w) => line(i).includes(w)));
-  return { ...all, packets: found, first: 0, next: null, total: rows.length };
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  const odd = words.find((word) => /[=<>()!&|"]/.test(word) || word === 'or' || word === 'not');
+  if (odd) throw new ApiError([{ message: `'${odd}': a report finds words in its packets`, remedy: 'weft serve has all filters; here write ce, cnp, 10.0.0.2' }], 400);
+  const line = (p: Packet) => `${p.flags.join(' ')} ${p.port} ${p.source} ${p.destination} ${p.protocol} ${p.info} ${p.comment}`.toLowerCase();
+  const found = rows.filter((p) => words.every((w) => w === 'and' || line(p).includes(w)));
+  return { ...all, packets: found, first: 0, next: null };
 }

@@ -2,8 +2,14 @@
 import { get, query } from './api';
 import type { Activity, Events, Fabric, Flows, Run, SeriesEntry } from './types';
 
+const most = 48; // answers: those asked for last
 const kept = new Map<string, Promise<unknown>>();
 let keptFor = '';
+
+// Runs have changed: one of the same name may be another one now.
+export function forgetRuns() {
+  kept.clear();
+}
 
 // An answer of this run, from memory when it was asked before.
 export function ofRun<T>(run: string, path: string): Promise<T> {
@@ -12,11 +18,13 @@ export function ofRun<T>(run: string, path: string): Promise<T> {
     keptFor = run;
   }
   let answer = kept.get(path) as Promise<T> | undefined;
-  if (!answer) {
-    answer = get<T>(`/api/runs/${encodeURIComponent(run)}${path}`);
-    kept.set(path, answer);
-    answer.catch(() => kept.delete(path));
+  if (answer) kept.delete(path); // to the end: it was asked for last
+  else {
+    const asked = (answer = get<T>(`/api/runs/${encodeURIComponent(run)}${path}`));
+    asked.catch(() => kept.get(path) === asked && kept.delete(path));
+    if (kept.size >= most) kept.delete(kept.keys().next().value!);
   }
+  kept.set(path, answer);
   return answer;
 }
 export const runOf = (run: string) => ofRun<Run>(run, '');

@@ -1,24 +1,46 @@
-// Runs and sweeps that the page has started, kept up to date by the server's event stream.
-import { get, isReport, post, remove } from './api';
+// Runs and sweeps that the page has started, kept up to date by the server's event stream, which begins with all tasks
+// as they are.
+import { get, post, remove } from './api';
+import { listen } from './events';
+import { forgetRuns } from './run-data.svelte';
 import type { Task } from './types';
+
+const order: Record<Task['state'], number> = { waits: 0, runs: 1, done: 2, failed: 2, cancelled: 2 };
+export const hasEnded = (task: Task) => order[task.state] === 2;
 
 class Tasks {
   list: Task[] = $state([]);
   runsVersion = $state(0); // changes when the list of runs has
-  private stream: EventSource | null = null;
+  private opened = false;
 
   open() {
-    if (this.stream || isReport) return;
-    get<{ tasks: Task[] }>('/api/tasks').then((answer) => answer.tasks.forEach((task) => this.take(task)), () => {});
-    this.stream = new EventSource('/api/events');
-    this.stream.addEventListener('task', (event) => this.take(JSON.parse((event as MessageEvent).data)));
-    this.stream.addEventListener('runs', () => this.runsVersion++);
+    if (this.opened) return;
+    this.opened = true;
+    listen({
+      task: (task) => this.take(task as Task),
+      runs: () => this.changed(),
+      back: () => {
+        this.changed();
+        for (const task of this.list.filter((each) => !hasEnded(each))) get<Task>(`/api/tasks/${task.id}`).then((now) => this.take(now), () => {});
+      },
+    });
+  }
+  private changed() {
+    forgetRuns();
+    this.runsVersion++;
   }
 
+  // An answer may come later than an event that tells more: a task goes forward only.
   private take(task: Task) {
     const at = this.list.findIndex((other) => other.id === task.id);
     if (at < 0) this.list.push(task);
-    else this.list[at] = task;
+    else {
+      const now = this.list[at];
+      const back = order[task.state] < order[now.state] || (task.state === now.state && (task.progress.wall_s < now.progress.wall_s || task.progress.done < now.progress.done));
+      if (back) return;
+      if (hasEnded(task) && !hasEnded(now)) this.changed();
+      this.list[at] = task;
+    }
   }
 
   async start(body: unknown): Promise<Task> {

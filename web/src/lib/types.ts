@@ -10,8 +10,10 @@ export interface Problem {
 export interface RunEntry {
   id: string;
   lab: string;
-  seed: number;
+  seed: number; // inexact above 2^53: show seed_text
+  seed_text: string;
   set: string[];
+  changes: { path: string; ready: string | null; value: string | null }[] | null; // to the ready lab of that name
   end_ps: number;
   state: 'done' | 'cut off' | 'interrupted' | 'damaged' | 'running';
   met: number;
@@ -251,6 +253,7 @@ export interface ComparedRun {
   directory: string;
   lab: string;
   seed: number;
+  seed_text: string;
   set: string[];
   met: number;
   expectations: number;
@@ -269,6 +272,7 @@ export interface Sweep {
   lab: string;
   set: string[];
   seed?: number;
+  seed_text?: string;
   vary: { path: string; values: string[] }[];
   metrics: { name: string; unit: string }[];
   cells: { at: number[]; run: string; state: string; met?: boolean; problem?: string; values: (number | null)[] }[];

@@ -10,12 +10,12 @@ function scaled(value: number, units: [number, string][], digits = 3): string {
   return `${number.toFixed(Math.max(0, digits - whole))} ${unit}`;
 }
 
-export function rate(bps: number): string {
-  return scaled(bps, [[1, 'b/s'], [1e3, 'kb/s'], [1e6, 'Mb/s'], [1e9, 'Gb/s'], [1e12, 'Tb/s']]);
+export function rate(bps: number, digits = 3): string {
+  return scaled(bps, [[1, 'b/s'], [1e3, 'kb/s'], [1e6, 'Mb/s'], [1e9, 'Gb/s'], [1e12, 'Tb/s']], digits);
 }
 
-export function size(bytes: number): string {
-  return scaled(bytes, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']]);
+export function size(bytes: number, digits = 3): string {
+  return scaled(bytes, [[1, 'B'], [1e3, 'kB'], [1e6, 'MB'], [1e9, 'GB'], [1e12, 'TB']], digits);
 }
 
 export function time(ps: number, digits = 3): string {
@@ -48,18 +48,25 @@ export function value(v: number, unit: string): string {
   return count(Math.round(v));
 }
 
-const factors: Record<string, [number, (v: number) => string]> = {
+const factors: Record<string, [number, (v: number, digits?: number) => string]> = {
   ps: [1, time], ns: [1e3, time], us: [1e6, time], ms: [1e9, time], s: [1e12, time],
   B: [1, size], bytes: [1, size], kB: [1e3, size], MB: [1e6, size],
-  bps: [1, rate], Gbps: [1e9, rate], Mbps: [1e6, rate], Bps: [1, (v) => size(v) + '/s'],
+  bps: [1, rate], Gbps: [1e9, rate], Mbps: [1e6, rate], Bps: [1, (v, digits) => size(v, digits) + '/s'],
 };
 // A figure of a result in the unit that its name ends with: of "us" 1412.3 is 1.41 ms.
-export function figure(v: number, unit: string): string {
+export function figure(v: number, unit: string, digits = 3): string {
   const known = factors[unit];
-  if (known) return known[1](v * known[0]);
+  if (known) return known[1](v * known[0], digits);
   if (Number.isInteger(v)) return count(v) + (unit ? ` ${unit}` : '');
-  const text = Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.toPrecision(3) : String(+v.toPrecision(4));
+  const text = Math.abs(v) >= 1e6 || Math.abs(v) < 1e-3 ? v.toPrecision(digits) : String(+v.toPrecision(digits + 1));
   return text + (unit ? ` ${unit}` : '');
+}
+
+// How many digits tell these figures apart, at most ten.
+export function digitsFor(values: number[], unit: string): number {
+  const different = new Set(values).size;
+  for (let digits = 3; digits < 10; ++digits) if (new Set(values.map((v) => figure(v, unit, digits))).size === different) return digits;
+  return 10;
 }
 
 // A change by A: "+12.3 %", "x 14".

@@ -1,6 +1,6 @@
 // The packets of a run as a list of any length: without a filter any part of it is asked for as it comes into view, with
 // one the server looks through the capture piece by piece and what it finds is added at the end.
-import { ApiError, get, query } from '../lib/api';
+import { ApiError, get, isReport, query } from '../lib/api';
 import type { Packet, PacketPage } from '../lib/types';
 
 const chunk = 200;
@@ -17,6 +17,12 @@ export class PacketList {
   error: ApiError | null = $state(null);
   version = $state(0); // changes when rows have come
 
+  firstTime: number | undefined; // of the first frame
+
+  // With a filter, and in a report, which has some packets only: rows are what was found.
+  private get isFound(): boolean {
+    return this.filter !== '' || isReport;
+  }
   private chunks = new Map<number, Packet[]>();
   private asked = new Set<number>();
   private found: Packet[] = [];
@@ -33,16 +39,17 @@ export class PacketList {
     this.found = [];
     this.version++;
     try {
-      if (filter === '') {
+      if (!this.isFound) {
         const page = await this.ask({ limit: chunk }, mine);
         if (mine.signal.aborted) return;
         this.chunks.set(0, page.packets);
+        this.firstTime = page.packets[0]?.time_ps;
         this.length = page.total;
         this.version++;
         return;
       }
       for (let offset: number | null = 0; offset !== null && this.found.length < mostFound; ) {
-        const page: PacketPage = await this.ask({ filter, offset, limit: 2000 }, mine);
+        const page: PacketPage = await this.ask({ ...(filter ? { filter } : {}), offset, limit: 2000 }, mine);
         if (mine.signal.aborted) return;
         this.found.push(...page.packets);
         this.length = this.found.length;
@@ -57,14 +64,14 @@ export class PacketList {
   }
 
   private async ask(parameters: Record<string, string | number>, mine: AbortController): Promise<PacketPage> {
-    const page = await get<PacketPage>(`/api/runs/${this.run}/packets${query(parameters)}`, mine.signal);
+    const page = await get<PacketPage>(`/api/runs/${encodeURIComponent(this.run)}/packets${query(parameters)}`, mine.signal);
     if (!mine.signal.aborted) [this.total, this.problem] = [page.total, page.problem];
     return page;
   }
 
   // A row that is there; otherwise it is asked for.
   row(index: number): Packet | undefined {
-    if (this.filter !== '') return this.found[index];
+    if (this.isFound) return this.found[index];
     const number = Math.floor(index / chunk);
     const rows = this.chunks.get(number);
     if (rows === undefined) this.load(number);
@@ -93,7 +100,7 @@ export class PacketList {
 
   // The row of a packet, or of the first behind it.
   place(packet: number): number {
-    if (this.filter === '') return packet - 1;
+    if (!this.isFound) return packet - 1;
     let [low, high] = [0, this.found.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -105,7 +112,7 @@ export class PacketList {
 
   // The row of the first packet at a moment or after it.
   async at(time_ps: number): Promise<number> {
-    const page = await get<PacketPage>(`/api/runs/${this.run}/packets${query({ from_ps: Math.max(1, Math.round(time_ps)), limit: 1 })}`);
+    const page = await get<PacketPage>(`/api/runs/${encodeURIComponent(this.run)}/packets${query({ from_ps: Math.max(1, Math.round(time_ps)), limit: 1 })}`);
     return page.first;
   }
 }

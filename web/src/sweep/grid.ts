@@ -33,29 +33,45 @@ export function quantity(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-// The metric that is shown first: a tail of completion times, then goodput, then whatever there is.
-export function usualMetric(sweep: Sweep): number {
+// How far the values of a figure lie apart, as a part of the largest.
+export function spread(sweep: Sweep, metric: number): number {
+  const known = sweep.cells.map((cell) => cell.values[metric]).filter((v): v is number => typeof v === 'number');
+  const most = Math.max(...known.map(Math.abs));
+  return known.length < 2 || most === 0 ? 0 : (Math.max(...known) - Math.min(...known)) / most;
+}
+export const leastSpread = 0.001; // below, what differs is noise
+
+// The metric that is shown first: of those that the lab expects something of, the one that differs most; otherwise a
+// tail of completion times, then goodput, then whatever there is, that differs.
+export function usualMetric(sweep: Sweep, expected: string[] = []): number {
   const names = sweep.metrics.map((m) => m.name);
-  for (const wanted of [/p99(?!9).*_(us|ps|ms)$/, /p99/, /fct/, /goodput|busbw|bandwidth/]) {
-    const at = names.findIndex((name) => wanted.test(name) && !name.startsWith('hosts.'));
-    if (at >= 0) return at;
+  const differs = names.map((_, i) => spread(sweep, i));
+  const wanted = names.map((_, i) => i).filter((i) => expected.includes(names[i]) && differs[i] >= leastSpread);
+  if (wanted.length > 0) return wanted.reduce((best, i) => (differs[i] > differs[best] ? i : best));
+  for (const least of [leastSpread, 0]) {
+    for (const usual of [/p99(?!9).*_(us|ps|ms)$/, /p99/, /fct/, /goodput|busbw|bandwidth/]) {
+      const at = names.findIndex((name, i) => usual.test(name) && !name.startsWith('hosts.') && differs[i] >= least);
+      if (at >= 0) return at;
+    }
   }
-  return 0;
+  return Math.max(0, differs.indexOf(Math.max(...differs)));
 }
 
 export interface Scale {
   low: number;
   high: number;
   log: boolean;
+  flat: boolean; // nothing that is worth a colour
 }
 export function scaleOf(values: (number | null | undefined)[]): Scale | null {
   const known = values.filter((v): v is number => typeof v === 'number');
   if (known.length === 0) return null;
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  return { low, high, log: low > 0 && high / low > 50 };
+  const flat = high - low <= leastSpread * Math.max(Math.abs(low), Math.abs(high));
+  return { low, high, log: low > 0 && high / low > 50, flat };
 }
 export function share(v: number, scale: Scale): number {
-  if (scale.high <= scale.low) return 0;
+  if (scale.flat) return 0.25;
   return scale.log ? Math.log(v / scale.low) / Math.log(scale.high / scale.low) : (v - scale.low) / (scale.high - scale.low);
 }
 

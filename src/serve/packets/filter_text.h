@@ -1,0 +1,16 @@
+// Text of a filter and of what it is compared with: the case of letters does not count.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wire/ipv6.h"
+
+namespace weft::serve {
+
+std::string lower_case(std::string_view text);
+// "10.0.0.1" or "fe80::1"; nothing: it is neither.
+std::optional<wire::IpAddress> address_from_text(const std::string& text);
+
+}  // namespace weft::serve

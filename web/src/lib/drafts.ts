@@ -1,0 +1,35 @@
+// Texts of labs that were edited and not yet thrown away, by lab, in this browser: leaving the editor, Back and a reload
+// keep them.
+export interface Draft {
+  text: string;
+  set: string; // of the address it was written under
+  at_ms: number;
+}
+const prefix = 'draft ';
+const most = 30;
+
+export function draftOf(lab: string): Draft | null {
+  try {
+    const draft = JSON.parse(localStorage.getItem(prefix + lab) ?? 'null') as Draft | null;
+    return draft && typeof draft.text === 'string' ? draft : null;
+  } catch {
+    return null;
+  }
+}
+export function dropDraft(lab: string) {
+  localStorage.removeItem(prefix + lab);
+}
+// False: there is no room for it.
+export function keepDraft(lab: string, text: string, set: string): boolean {
+  try {
+    localStorage.setItem(prefix + lab, JSON.stringify({ text, set, at_ms: Date.now() } satisfies Draft));
+  } catch {
+    return false;
+  }
+  const names = Object.keys(localStorage).filter((name) => name.startsWith(prefix));
+  if (names.length > most) {
+    const age = (name: string) => draftOf(name.slice(prefix.length))?.at_ms ?? 0;
+    localStorage.removeItem(names.sort((a, b) => age(a) - age(b))[0]);
+  }
+  return true;
+}
