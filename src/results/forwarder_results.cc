@@ -62,7 +62,7 @@ std::string forwarder_section(const RunResult& result) {
     if (each.softirq.empty()) continue;
     if (out.empty()) out = heading("Forwarders");
     Table table;
-    table.add_column("port", Align::kLeft);
+    table.add_column("port", Table::Align::kLeft);
     for (const char* title : {"rx_ring", "most used", "rx packets", "rx_out_of_buffer", "ch_events", "ch_poll",
                               "tx_queue_stopped", "backlog kB"})
       table.add_column(title);
