@@ -49,12 +49,6 @@ constexpr DcqcnKnob kDcqcnKnobs[] = {
 
 constexpr const char* kWorkloadKeys[] = {"size", "load", "count", "messages", "args", "nccl", "iperf3", "start"};
 
-// "-1 (alpha 1/2)": the file has the exponent, the mechanism and `weft qos` speak of 2^n.
-std::string alpha_text(int exponent) {
-  const int power = 1 << std::clamp(exponent < 0 ? -exponent : exponent, 0, 20);
-  return exponent < 0 ? fmt::format("{} (alpha 1/{})", exponent, power) : fmt::format("{} (alpha {})", exponent, power);
-}
-
 // Gathers knobs that fit the lab, with what its file says.
 class KnobList {
  public:
@@ -137,9 +131,9 @@ class KnobList {
     add("qos.pfc.mode", "Flow control", KnobKind::kChoice, std::string(mode_name(qos.flow_control)),
         "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost.", {"pfc", "pause", "none"});
     add(at_group + ".alpha", fmt::format("Alpha of group {}: exponent n of 2^n", group), KnobKind::kNumber,
-        alpha_text(qos.groups[group].alpha_exponent),
-        "An exponent from -3 to 7: the group may hold alpha = 2^n times what is free before XOFF. weft qos prints "
-        "alpha itself.");
+        fmt::format("{}", qos.groups[group].alpha_exponent),
+        "An exponent from -3 to 7: the group may hold alpha = 2^n times what is free before XOFF; 0 is alpha 1, as "
+        "weft qos prints it.");
     add(at_group + ".headroom", fmt::format("Headroom of group {}", group), KnobKind::kSize, "auto",
         "For what arrives after XOFF; auto: by rate and cable.");
     group_ = "ECN";

@@ -72,7 +72,8 @@ TEST(FindingRoutes, LossOfLinkThatWentDownIsNoMatterOfHeadroom) {
   ServedRuns served;
   served.run("cut", text_of_lab("fabric/link-cut"));
   int losses = 0;
-  for (const auto& each : served.get("/api/runs/cut/findings")["findings"]) {
+  const auto findings = served.get("/api/runs/cut/findings")["findings"];
+  for (const auto& each : findings) {
     if (each["kind"] != "lossless loss") continue;
     ++losses;
     EXPECT_TRUE(each["cause"].get<std::string>().starts_with("port down")) << each.dump();
@@ -97,7 +98,8 @@ TEST(FindingRoutes, CausesOfExplainAreFindings) {
 TEST(FindingRoutes, StragglerIsFinding) {
   ServedRuns served;
   served.run("rail", text_of_lab("ai/one-slow-rail"));
-  for (const auto& each : served.get("/api/runs/rail/findings")["findings"]) {
+  const auto findings = served.get("/api/runs/rail/findings")["findings"];
+  for (const auto& each : findings) {
     if (each["kind"] != "straggler") continue;
     EXPECT_NE(each["title"].get<std::string>().find("group data3"), std::string::npos) << each.dump();
     EXPECT_EQ(each["evidence"][0]["port"], "h2:p3");
