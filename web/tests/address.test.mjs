@@ -8,7 +8,6 @@ import { Rig } from './support.mjs';
 
 let rig;
 before(async () => {
-  process.env.XDG_RUNTIME_DIR = '/nonexistent';
   rig = await Rig.open(prepare);
 });
 after(() => rig?.close());
@@ -16,10 +15,10 @@ after(() => rig?.close());
 // A picture that has come to rest.
 async function picture(page) {
   let before = await page.screenshot();
-  for (let i = 0; i < 12; ++i) {
+  for (let i = 0, rested = 0; i < 40 && rested < 3; ++i) {
     await page.waitForTimeout(250);
     const now = await page.screenshot();
-    if (now.equals(before)) return now;
+    rested = now.equals(before) ? rested + 1 : 0;
     before = now;
   }
   return before;

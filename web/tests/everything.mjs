@@ -1,9 +1,12 @@
 // Every view with real runs, for tests that go through all of them.
 import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, runLab, weft } from './support.mjs';
 
 export function prepare(directory) {
+  process.env.XDG_RUNTIME_DIR = `${directory}/.worlds`; // none of others
+  mkdirSync(process.env.XDG_RUNTIME_DIR);
   const sampled = ['--set', 'sample=auto'];
   runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', ...sampled, '--capture', 'all', '--snaplen', '96');
   runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', ...sampled);

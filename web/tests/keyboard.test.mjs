@@ -27,7 +27,8 @@ for (const [name, path, sign] of views) {
     // Everything that can be clicked; of rows and fields of a list the list itself has the keys.
     const wanted = await page.evaluate(() => {
       const found = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [role=slider], [role=grid], [tabindex="0"]')]
-        .filter((e) => !e.disabled && e.getClientRects().length > 0 && getComputedStyle(e).visibility === 'visible' && e.tabIndex >= 0 && !e.closest('.skip'));
+        .filter((e) => !e.disabled && e.getClientRects().length > 0 && getComputedStyle(e).visibility === 'visible' && e.tabIndex >= 0 && !e.closest('.skip'))
+        .filter((e) => e.type !== 'radio' || e.checked); // of a group Tab reaches the one that is chosen, arrows the others
       found.forEach((e, i) => (e.dataset.control = i));
       return found.length;
     });

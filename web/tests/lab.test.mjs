@@ -172,7 +172,7 @@ test('a wrong value stands at its knob, and the others stay', async () => {
   await kmin.press('Enter');
   await page.waitForFunction((old) => document.querySelector('textarea').value === old, before);
   const alpha = page.getByLabel(/^Alpha of group/);
-  assert.match(await alpha.getAttribute('placeholder'), /^-?\d+ \(alpha [\d/]+\)$/);
+  assert.match(await alpha.getAttribute('placeholder'), /^-?\d+$/);
   assert.deepEqual(page.errors, []);
 });
 

@@ -7,7 +7,6 @@ import { Rig } from './support.mjs';
 
 let rig;
 before(async () => {
-  process.env.XDG_RUNTIME_DIR = '/nonexistent'; // no worlds of others
   rig = await Rig.open(prepare);
 });
 after(() => rig?.close());

@@ -85,7 +85,7 @@ test('the address behind the # holds the view', async () => {
 test('what is no run is refused', () => {
   const done = spawnSync(weft, ['report', directory, '--html'], { encoding: 'utf8' });
   assert.equal(done.status, 2);
-  assert.match(done.stderr, /give the directory of a run/);
+  assert.match(done.stderr, /is a directory of runs, not a run\n  name one of the runs in it/);
 });
 
 test('a report has its name, and the packets around its events', async () => {
