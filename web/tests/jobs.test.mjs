@@ -133,6 +133,7 @@ test('bus bandwidth against the roofline', async () => {
   for (const dark of [false, true]) {
     const page = await rig.page('/run/nccl/jobs?job=two-nodes', { dark, ...screen });
     await page.locator('.uplot canvas').waitFor();
+    await page.waitForFunction(() => !document.querySelector('main').innerText.includes('…'), undefined, { timeout: 60_000 });
     await rig.shot(page, `jobs-busbw-${dark ? 'dark' : 'light'}`);
     assert.deepEqual(page.errors, [], page.errors.join());
     await page.context().close();

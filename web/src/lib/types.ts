@@ -98,6 +98,7 @@ export interface RunEvent {
 export interface Events {
   events: RunEvent[];
   left_out: number;
+  not_recorded: number; // of the run: the logs of ports were full
   kinds: Record<string, number>;
 }
 export interface Flows {

@@ -29,6 +29,11 @@ export function moment(ps: number, span_ps: number): string {
   return `${(ps / factor).toFixed(digits)} ${unit}`;
 }
 
+// As the options of nccl-tests write it (-b 8 -e 1G): powers of two.
+export function messageSize(bytes: number): string {
+  for (const [unit, n] of [['G', 2 ** 30], ['M', 2 ** 20], ['K', 2 ** 10]] as const) if (bytes >= n && bytes % n === 0) return `${bytes / n}${unit}`;
+  return count(bytes);
+}
 export function count(n: number): string {
   return n.toLocaleString('en-US');
 }

@@ -18,6 +18,7 @@ export class TimeData {
   events = $state.raw<RunEvent[]>([]); // of the run
   shown = $state.raw<RunEvent[]>([]); // of the range
   leftOut = $state(0);
+  notRecorded = $state(0);
   lines = $state.raw<Map<string, SeriesData>>(new Map());
   pauses = $state.raw<Map<string, SeriesData>>(new Map());
   packets = $state.raw<Packet[]>([]);
@@ -64,7 +65,7 @@ export class TimeData {
           ask(groups.filter((g) => g.rate).flatMap((g) => g.entries), true, keep),
           ask(lanes, true, (list) => (this.pauses = new Map(list.map((s) => [s.id, s])))),
           eventsOf(this.run, { ...range, limit: 4000 }).then((e) => {
-            if (mine === this.asked) [this.shown, this.leftOut] = [e.events, e.left_out];
+            if (mine === this.asked) [this.shown, this.leftOut, this.notRecorded] = [e.events, e.left_out, e.not_recorded];
           }),
         ]);
       } catch (e) {
