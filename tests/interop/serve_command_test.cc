@@ -20,6 +20,7 @@ class ServeCommand : public testing::Test {
     const std::string path = dir_.file("script.sh");
     std::ofstream(path) << "dir=" << shell_quoted(dir_.file(".")) << "\ncd \"$dir\"\n"
                         << before << "\n"
+                        << ": > address\n"  // the server's shell may open it later than grep does
                         << kWeft << " serve runs --port 0 " << options << " > address 2> errors &\nserver=$!\n"
                         << "for i in $(seq 200); do grep -q http address && break; sleep 0.05; done\n"
                         << "url=$(head -1 address)\n"
@@ -89,7 +90,7 @@ TEST_F(ServeCommand, ServesWithoutBrowser) {
 TEST_F(ServeCommand, OpensWhatItWasGiven) {
   const CommandResult result =
       beside_server("",
-                    "curl -s ${url}api/status | grep -o '\"opens\":null'\n" + kWeft + " serve " +
+                    "curl -s ${url}api/status | grep -o '\"opens\":null'\n: > lab\n" + kWeft + " serve " +
                         shell_quoted(kSource + "/labs/first-light.yaml") +
                         " --port 0 > lab 2>&1 & lab=$!\n"
                         "for i in $(seq 200); do grep -q http lab && break; sleep 0.05; done\n"
