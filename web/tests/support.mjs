@@ -51,9 +51,10 @@ export class Rig {
     return page;
   }
 
+  // Keeps a screenshot, and gives its bytes.
   async shot(page, name) {
     mkdirSync(screenshots, { recursive: true });
-    await page.screenshot({ path: join(screenshots, `${name}.png`) });
+    return page.screenshot({ path: join(screenshots, `${name}.png`) });
   }
 
   async close() {

@@ -29,8 +29,7 @@ for (const [name, path, sign] of views) {
       for (const type of ['none', 'protanopia', 'deuteranopia', 'tritanopia', 'achromatopsia']) {
         await session.send('Emulation.setEmulatedVisionDeficiency', { type });
         await page.waitForTimeout(100);
-        seen.set(type, (await page.screenshot()).toString('base64'));
-        await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`);
+        seen.set(type, (await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`)).toString('base64'));
       }
       assert.equal(new Set(seen.values()).size, 5, 'the emulation does nothing');
       assert.deepEqual(page.errors, []);
