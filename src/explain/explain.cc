@@ -38,10 +38,6 @@ bool is_meant(const lab::FlowAnswer& flow, const std::string& word) {
   if (flow.id == word || flow.name == word || flow.from == word || flow.to == word) return true;
   if (flow.from + ">" + flow.to == word || node_part(flow.from) + ">" + node_part(flow.to) == word) return true;
   const std::size_t slash = flow.id.rfind('/');
-  // As the page and its addresses write it.
-  if (!flow.workload.empty() && slash != flow.id.npos && flow.id.size() == word.size() && word[slash] == '.' &&
-      word.substr(0, slash) == flow.workload && word.substr(slash + 1) == flow.id.substr(slash + 1))
-    return true;
   if (slash != flow.id.npos && flow.id.substr(slash + 1) == word) return true;
   return node_part(flow.from) == word || node_part(flow.to) == word || flow.workload == word;
 }

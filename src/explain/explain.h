@@ -12,7 +12,7 @@ namespace weft::explain {
 
 struct Request {
   std::string directory;
-  std::string flow;     // "incast/3", "incast.3", "3", a name of a graph, "h0:p0>h1:p0", "h0:p0", "h0"; empty: all
+  std::string flow;     // "incast/3", "3", a name of a graph, "h0:p0>h1:p0", "h0:p0", "h0"; empty: all
   std::string between;  // "1.2ms,1.4ms"; empty: the whole run
 };
 

@@ -125,7 +125,7 @@ test('nonsense in the address is said, and the view goes on without it', async (
     for (const text of texts) await page.getByText(text, { exact: false }).first().waitFor();
     return page;
   };
-  const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast.3,q', '.stage canvas',
+  const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast/3,q', '.stage canvas',
     'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is no node', 'see=9-1', 'has a flow that the run has not: q');
   await page.getByRole('button', { name: 'Take away' }).click();
   await settled(page);

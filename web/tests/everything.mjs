@@ -29,7 +29,7 @@ export const views = [
   ['summary', '/run/incast', '.strip canvas'],
   ['summary-cut', '/run/cut', '.strip canvas'],
   ['summary-bare', '/run/a-run-whose-name-is-so-long-that-no-header-has-room-for-all-of-it', 'text=No series'],
-  ['fabric', '/run/incast/fabric?at=500000000&flows=incast.3,incast.9', '.stage canvas'],
+  ['fabric', '/run/incast/fabric?at=500000000&flows=incast/3,incast/9', '.stage canvas'],
   ['fabric-pauses', '/run/pauses/fabric?at=1200000000', '.stage canvas'],
   ['fabric-deadlock', '/run/deadlock/fabric?at=900000000', '.stage canvas'],
   ['summary-deadlock', '/run/deadlock', '.strip canvas'],

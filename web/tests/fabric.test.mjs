@@ -79,7 +79,7 @@ test('keys move the cursor by samples and events, and play', async () => {
 });
 
 test('the mouse has numbers for links and nodes, and a click opens a node', async () => {
-  const page = await open('/run/incast-ecn/fabric?at=500000000&flows=incast.3,incast.9');
+  const page = await open('/run/incast-ecn/fabric?at=500000000&flows=incast/3,incast/9');
   await settled(page);
   assert.ok((await pixels(page, stage, '#d55e00')) > 100, 'the flow is not drawn');
   const box = await page.locator(stage).boundingBox();

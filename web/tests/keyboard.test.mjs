@@ -106,7 +106,7 @@ test('a node is opened by its name, and flows are chosen, with the keyboard', as
   await page.keyboard.press('Tab');
   await page.keyboard.press('Space');
   await settled(page);
-  assert.match(parameter(page, 'flows') ?? '', /^incast\./);
+  assert.match(parameter(page, 'flows') ?? '', /^incast\//);
   await page.keyboard.press('Escape');
   await page.getByRole('searchbox', { name: 'Find flows' }).waitFor({ state: 'detached' });
   assert.match(await focus(page), /Flows/);

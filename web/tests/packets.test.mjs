@@ -88,7 +88,7 @@ test('names of Wireshark, or, and fields that are not there', async () => {
 });
 
 test('chosen flows have their packets', async () => {
-  const page = await rig.page('/run/incast/packets?flows=incast.3');
+  const page = await rig.page('/run/incast/packets?flows=incast/3');
   await rows(page).first().waitFor();
   await page.getByLabel('chosen flows only').check();
   await page.waitForURL(/only=flows/);

@@ -60,7 +60,7 @@ test('all views of a run from the disk, without a server', async () => {
   await page.locator('.rows .row').first().waitFor();
   assert.match(page.url(), /report\.html#\/run\/run\/flows/);
   await page.locator('.rows .row').first().click();
-  assert.match(page.url(), /flows=incast\.\d+/);
+  assert.match(page.url(), /flows=incast\/\d+/);
   await page.getByRole('link', { name: 'Packets', exact: true }).first().click();
   await page.getByText(/WRITE/).first().waitFor();
   await shot(page, 'report-packets');
@@ -75,7 +75,7 @@ test('all views of a run from the disk, without a server', async () => {
 });
 
 test('the address behind the # holds the view', async () => {
-  const page = await open(true, '#/run/run/flows?flows=incast.3');
+  const page = await open(true, '#/run/run/flows?flows=incast/3');
   await page.getByRole('row', { selected: true }).waitFor();
   await shot(page, 'report-flows-dark');
   assert.deepEqual(page.asked, []);

@@ -12,10 +12,10 @@ before(async () => {
 after(() => rig?.close());
 
 const views = [
-  ['fabric', '/run/incast/fabric?at=500000000&flows=incast.3,incast.9,incast.1,incast.12', '.stage canvas'],
+  ['fabric', '/run/incast/fabric?at=500000000&flows=incast/3,incast/9,incast/1,incast/12', '.stage canvas'],
   ['cut', '/run/cut/fabric?at=1200000000', '.stage canvas'],
   ['time', '/run/incast/time?at=500000000', '.uplot'],
-  ['flows', '/run/incast/flows?flows=incast.3,incast.9,incast.1', '.rows .row'],
+  ['flows', '/run/incast/flows?flows=incast/3,incast/9,incast/1', '.rows .row'],
   ['jobs', '/run/job/jobs', 'canvas'],
   ['sweep', '/sweep/grid', '.heat'],
 ];

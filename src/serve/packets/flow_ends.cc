@@ -18,7 +18,7 @@ std::vector<FlowEnds> ends_of_flow(const std::string& id, const std::string& dir
   try {
     const auto explanation = explanation_of(directory);
     const auto known = std::find_if(explanation->flows.begin(), explanation->flows.end(),
-                                    [&](const lab::FlowAnswer& each) { return flow_id(each) == flow; });
+                                    [&](const lab::FlowAnswer& each) { return each.id == flow; });
     if (known == explanation->flows.end()) return ends;
     std::map<std::string, std::string> addresses;
     lab::SqliteRows ports(run.file(), "SELECT node || ':' || name, address FROM port");

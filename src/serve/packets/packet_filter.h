@@ -1,5 +1,5 @@
 // The filter of the packet list (docs/api.md). "ce", "not cnp", "qp==0x11", "psn>=100", "opcode==WRITE",
-// "port==leaf0:swp1", "flow==incast.3", and Wireshark's names for the same: "ip.src == 10.0.0.2 &&
+// "port==leaf0:swp1", "flow==incast/3", and Wireshark's names for the same: "ip.src == 10.0.0.2 &&
 // infiniband.bth.opcode == 6". Joined by and, or, not and parentheses; words that stand side by side must all hold. Any
 // other word is text to look for in the line, in quotes with spaces. A field that does not exist is an error: it never
 // just finds nothing.

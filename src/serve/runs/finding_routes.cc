@@ -1,7 +1,5 @@
 #include "serve/runs/finding_routes.h"
 
-#include <algorithm>
-
 #include "explain/explain.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_findings.h"
@@ -10,16 +8,8 @@ namespace weft::serve {
 
 namespace {
 
-// "incast.3" is "incast/3" to explain; names of workloads have no dot.
-std::string explained_name(std::string flow) {
-  if (flow.find('/') != flow.npos) return flow;
-  if (const std::size_t dot = flow.find('.'); dot != flow.npos) flow[dot] = '/';
-  return flow;
-}
-
 Response explain_answer(const Request& request, OpenRun& run) {
-  const auto explanation =
-      explain::explain_run({run.directory(), explained_name(request.text("flow")), request.text("between")});
+  const auto explanation = explain::explain_run({run.directory(), request.text("flow"), request.text("between")});
   if (!explanation) return problem(422, explanation.error().message, explanation.error().remedy);
   return {200, "application/json", explain::explanation_json(*explanation), {}, {}};
 }

@@ -7,7 +7,7 @@ namespace weft::serve {
 FlowNames::FlowNames(OpenRun& run) {
   const auto explanation = explanation_of(run.directory());
   for (const lab::FlowAnswer& flow : explanation->flows) {
-    for (const std::uint32_t qpn : flow.qpns) senders_.try_emplace({flow.from, qpn}, flow_id(flow));
+    for (const std::uint32_t qpn : flow.qpns) senders_.try_emplace({flow.from, qpn}, flow.id);
   }
   lab::SqliteRows rows(run.file(), "SELECT port, peer, qpn, peer_qpn FROM sender ORDER BY id");
   while (rows.next()) {

@@ -1,5 +1,5 @@
-// Which flow a queue pair is of. A flow's name in the API is "incast.3"; what other workloads sent from one port to
-// another is "write-bw.h0:p0>h1:p0".
+// Which flow a queue pair is of. A flow is named as in reports and by explain: "incast/3"; what other workloads sent
+// from one port to another is "write-bw/h0:p0>h1:p0".
 #pragma once
 
 #include <cstdint>

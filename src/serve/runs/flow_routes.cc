@@ -67,7 +67,7 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
                        "f.fct_ps, f.goodput_bps, f.slowdown, f.retransmitted_packets, f.cnps_received, f.state FROM "
                        "flow f LEFT JOIN workload w ON w.name = f.workload ORDER BY f.rowid");
   while (rows.next()) {
-    const std::string workload = rows.text(0), id = workload + "." + std::to_string(rows.integer(1));
+    const std::string workload = rows.text(0), id = workload + "/" + std::to_string(rows.integer(1));
     const auto name = names.find({workload, rows.integer(1)});
     const auto answer = answers.find(id);
     out.add({id, name == names.end() ? "" : name->second, workload, rows.text(2), rows.text(3), rows.integer(4),
@@ -87,12 +87,12 @@ void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set
   lab::SqliteRows rows(run.file(), "SELECT peer, port, sum(count) FROM event WHERE kind = 'cnp' GROUP BY peer, port");
   while (rows.next()) cnps[{rows.text(0), rows.text(1)}] = rows.integer(2);
   for (const lab::FlowAnswer& flow : explanation.flows) {
-    const std::string id = flow_id(flow);
-    if (rows_of_table.contains(id)) continue;
+    if (rows_of_table.contains(flow.id)) continue;
     const auto heard = cnps.find({flow.from, flow.to});
-    out.add({id, flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps, flow.last_ps - flow.first_ps,
-             nullptr, nullptr, latency_or_null(latencies, id, &FlowLatencyRow::p50_ps),
-             latency_or_null(latencies, id, &FlowLatencyRow::p99_ps), flow.again,
+    out.add({flow.id, flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps,
+             flow.last_ps - flow.first_ps, nullptr, nullptr,
+             latency_or_null(latencies, flow.id, &FlowLatencyRow::p50_ps),
+             latency_or_null(latencies, flow.id, &FlowLatencyRow::p99_ps), flow.again,
              heard == cnps.end() ? 0 : heard->second, flow.state.empty() ? "done" : flow.state, flow.bottleneck});
   }
 }
@@ -100,7 +100,7 @@ void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set
 Response flows_of(OpenRun& run) {
   const auto explanation = explanation_of(run.directory());
   std::unordered_map<std::string, const lab::FlowAnswer*> answers;
-  for (const lab::FlowAnswer& flow : explanation->flows) answers.emplace(flow_id(flow), &flow);
+  for (const lab::FlowAnswer& flow : explanation->flows) answers.emplace(flow.id, &flow);
   FlowTable table;
   const Latencies latencies = flow_latencies(run);
   const std::set<std::string> ids = add_flows(run, answers, latencies, table);
@@ -122,7 +122,7 @@ std::set<std::string> ids_of(const std::string& text) {
 Response paths_of(const Request& request, OpenRun& run) {
   const std::set<std::string> ids = ids_of(request.text("flows"));
   if (ids.empty() || ids.size() > kMostPaths)
-    return problem(422, "flows names up to 2000 flows", "flows=incast.3,incast.4");
+    return problem(422, "flows names up to 2000 flows", "flows=incast/3,incast/4");
   const FlowNames names(run);
   std::map<std::string, std::int64_t> senders;
   lab::SqliteRows rows(run.file(),

@@ -37,7 +37,7 @@ std::map<std::string, FlowLatencyRow> flow_latencies(OpenRun& run) {
     const std::string workload = rows.text(0), to = rows.text(3);
     const std::string pair = rows.text(2) + ">" + (to.empty() ? "any" : to);
     const std::string name = rows.is_null(1) ? pair : std::to_string(rows.integer(1));
-    out[workload.empty() ? name : workload + "." + name] = {rows.integer(4), rows.integer(5)};
+    out[workload.empty() ? name : workload + "/" + name] = {rows.integer(4), rows.integer(5)};
   }
   return out;
 }

@@ -172,8 +172,6 @@ Json link(std::string text, const char* view, Json parameters) {
 // The moment, the port and the flow that the headline speaks of.
 Json links_of(const lab::Explanation& explanation) {
   Json links = Json::array();
-  std::map<std::string, std::string> ids;
-  for (const lab::FlowAnswer& flow : explanation.flows) ids[flow.id] = flow_id(flow);
   if (!explanation.incidents.empty()) {
     const lab::Incident& first = explanation.incidents.front();
     const Json at{{"at", std::to_string(first.first_ps)}};
@@ -184,7 +182,7 @@ Json links_of(const lab::Explanation& explanation) {
     if (!first.flows.empty()) {
       std::string flows;
       const std::size_t chosen = std::min(first.flows.size(), kMostLinkedFlows);
-      for (std::size_t i = 0; i < chosen; ++i) flows += (flows.empty() ? "" : ",") + ids[first.flows[i]];
+      for (std::size_t i = 0; i < chosen; ++i) flows += (flows.empty() ? "" : ",") + first.flows[i];
       std::string text = counted(first.flows.size(), "flow");
       if (chosen < first.flows.size()) text = fmt::format("the first {} of {}", chosen, text);
       links.push_back(link(std::move(text), "flows", {{"flows", flows}}));

@@ -45,10 +45,4 @@ std::shared_ptr<const lab::Explanation> explanation_of(const std::string& direct
   return read;
 }
 
-std::string flow_id(const lab::FlowAnswer& flow) {
-  const std::string prefix = flow.workload + "/";
-  if (flow.workload.empty() || !flow.id.starts_with(prefix)) return flow.id;
-  return flow.workload + "." + flow.id.substr(prefix.size());
-}
-
 }  // namespace weft::serve

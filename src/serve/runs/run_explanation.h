@@ -11,7 +11,5 @@ namespace weft::serve {
 // Of the whole run, without the packet numbers of its capture, which take longer. Throws when the store is damaged.
 // Those of the last few runs are kept: every view of a run asks for it.
 std::shared_ptr<const lab::Explanation> explanation_of(const std::string& directory);
-// "incast/3", as explain names a flow -> "incast.3", as the API does; others stay.
-std::string flow_id(const lab::FlowAnswer& flow);
 
 }  // namespace weft::serve

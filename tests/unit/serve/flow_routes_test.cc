@@ -13,7 +13,7 @@ TEST(FlowRoutes, ColumnsAreThoseOfResults) {
   ASSERT_EQ(flows.size(), 9u);
   for (const auto& [name, column] : table.items()) EXPECT_EQ(column.size(), 9u) << name;
   for (std::size_t i = 0; i < flows.size(); ++i) {
-    EXPECT_EQ(table["id"][i], "incast." + std::to_string(i));
+    EXPECT_EQ(table["id"][i], "incast/" + std::to_string(i));
     EXPECT_EQ(table["source"][i], flows[i]["from"]);
     EXPECT_EQ(table["fct_ps"][i], flows[i]["fct_ps"]);
     EXPECT_EQ(table["cnps"][i], flows[i]["cnps_received"]);
@@ -40,8 +40,8 @@ TEST(FlowRoutes, SummaryIsExact) {
 TEST(FlowRoutes, PathsListEgressPorts) {
   ServedRuns served;
   served.run("one", kIncastLab);
-  const auto paths = served.get("/api/runs/one/paths", {{"flows", "incast.3,nothing,incast.3"}})["paths"];
-  EXPECT_EQ(paths, nlohmann::json::parse(R"({"incast.3": ["h4:p0", "leaf0:swp1"]})"));
+  const auto paths = served.get("/api/runs/one/paths", {{"flows", "incast/3,nothing,incast/3"}})["paths"];
+  EXPECT_EQ(paths, nlohmann::json::parse(R"({"incast/3": ["h4:p0", "leaf0:swp1"]})"));
   EXPECT_EQ(served.ask("/api/runs/one/paths").status, 422);
   EXPECT_EQ(served.ask("/api/runs/one/paths", {{"flows", ",,"}}).status, 422);
 }
@@ -51,10 +51,10 @@ TEST(FlowRoutes, OtherWorkloadsHaveFlows) {
   served.run("two", kPairLab);
   const auto table = served.get("/api/runs/two/flows");
   ASSERT_EQ(table["id"].size(), 1u);
-  EXPECT_EQ(table["id"][0], "bw.h0:p0>h1:p0");
+  EXPECT_EQ(table["id"][0], "bw/h0:p0>h1:p0");
   EXPECT_EQ(table["size_B"][0], nullptr);
-  const auto paths = served.get("/api/runs/two/paths", {{"flows", "bw.h0:p0>h1:p0"}})["paths"];
-  EXPECT_EQ(paths["bw.h0:p0>h1:p0"].size(), 2u);
+  const auto paths = served.get("/api/runs/two/paths", {{"flows", "bw/h0:p0>h1:p0"}})["paths"];
+  EXPECT_EQ(paths["bw/h0:p0>h1:p0"].size(), 2u);
   const auto summary = served.get("/api/runs/two/flows/summary")["workloads"][0];
   EXPECT_EQ(summary["count"], 1);
   EXPECT_EQ(summary["fct"], nullptr);
@@ -129,16 +129,16 @@ workloads:
 )";
   ServedRuns served;
   served.run("whole", lab);
-  const auto whole = served.get("/api/runs/whole/paths", {{"flows", "pairs.0"}});
+  const auto whole = served.get("/api/runs/whole/paths", {{"flows", "pairs/0"}});
   EXPECT_TRUE(whole["before"].empty());
-  const std::string uplink = whole["paths"]["pairs.0"][1];
+  const std::string uplink = whole["paths"]["pairs/0"][1];
   served.run("cut", lab + "routing: {convergence: 100 us}\nfaults:\n  - {link: \"" + uplink +
                         "\", both_directions: true, action: cut, start: 500 us}\n");
-  const auto cut = served.get("/api/runs/cut/paths", {{"flows", "pairs.0"}});
-  ASSERT_EQ(cut["before"]["pairs.0"].size(), 1u) << cut;
-  EXPECT_EQ(cut["before"]["pairs.0"][0]["path"], whole["paths"]["pairs.0"]);
-  EXPECT_GE(cut["before"]["pairs.0"][0]["until_ps"], 500'000'000);
-  EXPECT_NE(cut["paths"]["pairs.0"][1], uplink);
+  const auto cut = served.get("/api/runs/cut/paths", {{"flows", "pairs/0"}});
+  ASSERT_EQ(cut["before"]["pairs/0"].size(), 1u) << cut;
+  EXPECT_EQ(cut["before"]["pairs/0"][0]["path"], whole["paths"]["pairs/0"]);
+  EXPECT_GE(cut["before"]["pairs/0"][0]["until_ps"], 500'000'000);
+  EXPECT_NE(cut["paths"]["pairs/0"][1], uplink);
 }
 
 }  // namespace

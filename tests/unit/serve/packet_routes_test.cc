@@ -157,7 +157,7 @@ TEST_F(PacketRoutesTest, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(refused("psn=3").find("equal is =="), std::string::npos);
   EXPECT_NE(refused("\"open").find("the quote has no end"), std::string::npos);
   EXPECT_NE(refused("psn==").find("the value is missing"), std::string::npos);
-  EXPECT_NE(refused("flow==nobody.1").find("the run has no such flow"), std::string::npos);
+  EXPECT_NE(refused("flow==nobody/1").find("the run has no such flow"), std::string::npos);
   EXPECT_NE(refused("time>5").find("write 20us"), std::string::npos);
   EXPECT_NE(refused(std::string(100'000, '(')).find("too deep"), std::string::npos);
   std::string many;

@@ -114,7 +114,7 @@ TEST(EventRoutes, RetransmissionsCountWhatPortsCount) {
   for (const auto& event : answer["events"]) {
     told[event["port"]] += event["count"].get<std::uint64_t>();
     if (event["port"] == "h0:p0") {
-      EXPECT_EQ(event["flow"], "one.0");
+      EXPECT_EQ(event["flow"], "one/0");
     }
   }
   EXPECT_EQ(told, counted);

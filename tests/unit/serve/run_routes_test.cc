@@ -71,7 +71,7 @@ TEST(RunRoutes, DamagedFilesAreSaid) {
   const auto ask_all = [&](const std::string& what) {
     for (const char* route : kEveryRoute) {
       const Response response =
-          served.ask(std::string("/api/runs/one") + route, {{"match", "*"}, {"flows", "incast.0"}});
+          served.ask(std::string("/api/runs/one") + route, {{"match", "*"}, {"flows", "incast/0"}});
       EXPECT_TRUE(response.status == 200 || response.status == 422 || response.status == 500) << what << route;
       EXPECT_FALSE(nlohmann::json::parse(response.body, nullptr, false).is_discarded()) << what << route;
     }

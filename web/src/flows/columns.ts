@@ -1,5 +1,4 @@
 // The columns of the table of flows, and which rows it shows in which order.
-import { flowWords } from '../lib/flow-words';
 import type { Flows } from '../lib/types';
 import { count, rate, size, time } from '../lib/units';
 
@@ -16,7 +15,7 @@ const text = (key: Key) => (flows: Flows, i: number) => String(flows[key][i] ?? 
 const number = (key: Key, format: (v: number) => string) => (flows: Flows, i: number) => orNone((flows[key][i] ?? null) as number | null, format);
 
 // What a workload without flows sent from one port to another: the ports have columns of their own.
-const isPair = (f: Flows, i: number) => f.workload[i] !== '' && f.id[i] === `${f.workload[i]}.${f.source[i]}>${f.destination[i] || 'any'}`;
+const isPair = (f: Flows, i: number) => f.workload[i] !== '' && f.id[i] === `${f.workload[i]}/${f.source[i]}>${f.destination[i] || 'any'}`;
 
 export const columns: Column[] = [
   { key: 'id', title: 'Flow', width: 'minmax(100px, 1.4fr)', help: 'workload and number; of workloads without flows its name alone', show: (f, i) => f.name[i] || (isPair(f, i) ? f.workload[i] : f.id[i]) },
@@ -41,7 +40,7 @@ export function ordered(f: Flows, words: string, sort: Key, down: boolean): numb
   const wanted = words.toLowerCase().split(/\s+/).filter((w) => w !== '');
   const rows: number[] = [];
   for (let i = 0; i < f.id.length; ++i) {
-    const line = wanted.length === 0 ? '' : flowWords(f.id[i], f.name[i], f.source[i], f.destination[i], f.state[i], f.bottleneck[i]);
+    const line = wanted.length === 0 ? '' : [f.id[i], f.name[i], f.source[i], f.destination[i], f.state[i], f.bottleneck[i]].join(' ').toLowerCase();
     if (wanted.every((w) => line.includes(w))) rows.push(i);
   }
   const values = f[sort] ?? f.fct_ps;

@@ -1,4 +1,4 @@
-// The whole view is in the address: /run/incast-ecn/time?at=1250000000&from=0&to=2617000000&flows=incast.3. A colleague who
+// The whole view is in the address: /run/incast-ecn/time?at=1250000000&from=0&to=2617000000&flows=incast/3. A colleague who
 // opens it sees the same. Views read `address.view`, `address.run` and parameters, and change them here alone.
 // In a report that is one file it stands behind the #.
 import { isReport } from './api';
@@ -72,7 +72,7 @@ class Address {
     const base = runViews.includes(view)
       ? `/run/${encodeURIComponent(run)}${view === 'summary' ? '' : '/' + view}`
       : `/${view}${run ? '/' + run.split('/').map(encodeURIComponent).join('/') : ''}`;
-    const search = new URLSearchParams(parameters).toString();
+    const search = new URLSearchParams(parameters).toString().replace(/%(2C|2F|3A)/g, decodeURIComponent); // , / : are read more easily
     return (isReport ? '#' : '') + base + (search ? '?' + search : '');
   }
 

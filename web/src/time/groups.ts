@@ -20,7 +20,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   const add = (key: string, title: string, of: SeriesEntry[], entries: SeriesEntry[], rate: boolean, limits: Group['limits'] = []) => {
     if (entries.length > 0) out.push({ key, title, entries, left: of.length - entries.length, rate, limits, removable: false });
   };
-  const flowOf = (s: SeriesEntry) => `${s.node}.${s.port}`;
+  const flowOf = (s: SeriesEntry) => `${s.node}/${s.port}`;
   const hosts = new Set(fabric.nodes.filter((n) => n.kind === 'host').map((n) => n.name));
 
   const rates = by('rate_bps');
@@ -86,7 +86,7 @@ function addLimit(limits: Group['limits'], value: number | null | undefined, kin
 
 // What a line is called within its plot.
 export function nameOf(s: SeriesEntry, group: Group): string {
-  if (group.key === 'flows') return `${s.node}.${s.port}`;
+  if (group.key === 'flows') return `${s.node}/${s.port}`;
   if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'buffer'}`;
   const port = s.port === '' ? s.node : `${s.node}:${s.port}`;
   const classes = new Set(group.entries.map((e) => e.class));

@@ -13,7 +13,7 @@ export function linesOf(group: Group, data: Map<string, SeriesData>): Line[] {
   return group.entries.flatMap((entry, i) => {
     const d = data.get(entry.id);
     if (!d) return [];
-    const index = isChosen ? Math.max(0, address.flows.indexOf(`${entry.node}.${entry.port}`)) : i;
+    const index = isChosen ? Math.max(0, address.flows.indexOf(`${entry.node}/${entry.port}`)) : i;
     const style = isChosen ? flowStyle(index, t) : lineStyle(index, t);
     const isThin = d.min.every((v, k) => v === d.max[k]);
     const line = { name: nameOf(entry, group), colour: style.colour, dash: style.dash, x: d.t_ps, min: d.min, max: isThin ? undefined : d.max, steps: group.rate };
