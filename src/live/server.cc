@@ -75,7 +75,8 @@ void Server::add_nodes() {
     nodes_.push_back(std::make_unique<Node>(*this, world_.host(i), i));
     services_.push_back(std::make_unique<VerbsService>(world_, addresses_, *nodes_.back(), i));
     managers_.push_back(std::make_unique<CommunicationManager>(world_, *nodes_.back(), *services_.back()));
-    views_.push_back(std::make_unique<NodeView>(world_, *nodes_.back(), *services_.back(), i));
+    views_.push_back(std::make_unique<NodeView>(world_, *nodes_.back(), *services_.back(), i,
+                                                wall_ ? verbs::Clock::kWall : verbs::Clock::kVirtual));
   }
 }
 

@@ -49,6 +49,7 @@ constexpr Owned kOwned[] = {
     {"/sys/devices/virtual", Match::kOnly},
     {"/dev/infiniband", Match::kTree},
     {"/proc/bus/pci", Match::kTree},
+    {"/proc/cpuinfo", Match::kDevices},  // in virtual time, where it names a frequency
     {"/proc/net/", Match::kNames},
     {"/proc/sys/kernel/hostname", Match::kTree},
     {"/etc/hosts", Match::kTree},

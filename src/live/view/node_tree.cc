@@ -5,8 +5,11 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
+
+#include "live/view/cpu_info.h"
 
 namespace weft::live {
 
@@ -80,9 +83,10 @@ std::string pci_folder(const NodePort& port) {
 }
 
 NodeTree::NodeTree(lab::World& world, const Node& node, std::vector<NodePort> ports, std::uint32_t host,
-                   const std::string& directory, Time_ps now_ps)
+                   const std::string& directory, verbs::Clock clock, Time_ps now_ps)
     : node_(world.lab().hosts[host].name), ports_(std::move(ports)), tree_(directory) {
   write_machine_names();
+  if (clock == verbs::Clock::kVirtual) write_cpu_info();
   for (const char* name : {"infiniband", "infiniband_verbs", "net"}) tree_.folder(std::string("sys/class/") + name);
   write_pci();
   write_loopback();
@@ -110,6 +114,14 @@ void NodeTree::write_machine_names() {
     }
     closedir(list);
   }
+}
+
+// Where the machine names no frequency, its own file is read (preload/paths.cc).
+void NodeTree::write_cpu_info() {
+  std::ifstream file("/proc/cpuinfo");
+  const std::string text = cpu_info_at_counter_frequency(
+      std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  if (!text.empty()) tree_.put_bytes("proc/cpuinfo", text);
 }
 
 void NodeTree::write_function(const std::string& at, const PciFunction& f, const std::string& driver) {

@@ -8,6 +8,7 @@
 #include "live/view/file_tree.h"
 #include "live/view/node_port.h"
 #include "live/view/pci_config.h"
+#include "verbs/protocol.h"
 
 namespace weft::live {
 
@@ -15,7 +16,7 @@ class NodeTree {
  public:
   // Writes all of it below `directory`.
   NodeTree(lab::World& world, const Node& node, std::vector<NodePort> ports, std::uint32_t host,
-           const std::string& directory, Time_ps now_ps);
+           const std::string& directory, verbs::Clock clock, Time_ps now_ps);
 
   // Counters and link states as they are now.
   void refresh(lab::World& world, const Node& node, Time_ps now_ps);
@@ -30,6 +31,7 @@ class NodeTree {
   void write_rdma(const NodePort& port);
   void write_system(lab::World& world);
   void write_machine_names();
+  void write_cpu_info();
   void refresh_system(const std::vector<InterfaceCounters>& counted);
   // node_tree_proc.cc: /proc/net
   void write_network(lab::World& world);

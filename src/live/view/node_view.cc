@@ -25,7 +25,7 @@ const std::vector<NodePort>& NodeView::ports() {
 
 void NodeView::show(Time_ps now_ps) {
   if (!tree_ && !directory_.empty())
-    tree_ = std::make_unique<NodeTree>(world_, node_, ports(), host_, directory_, now_ps);
+    tree_ = std::make_unique<NodeTree>(world_, node_, ports(), host_, directory_, clock_, now_ps);
 }
 
 void NodeView::refresh(Time_ps now_ps) {

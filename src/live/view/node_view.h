@@ -13,8 +13,8 @@ namespace weft::live {
 
 class NodeView {
  public:
-  NodeView(lab::World& world, Node& node, const VerbsService& service, std::uint32_t host)
-      : world_(world), node_(node), service_(service), host_(host) {}
+  NodeView(lab::World& world, Node& node, const VerbsService& service, std::uint32_t host, verbs::Clock clock)
+      : world_(world), node_(node), service_(service), host_(host), clock_(clock) {}
 
   // An empty folder: its name shows that there is such a node.
   void set_folder(const std::string& directory);
@@ -36,6 +36,7 @@ class NodeView {
   Node& node_;
   const VerbsService& service_;
   std::uint32_t host_;
+  verbs::Clock clock_;
   std::string directory_;
   std::optional<std::vector<NodePort>> ports_;
   std::unique_ptr<NodeTree> tree_;
