@@ -191,9 +191,14 @@ void emit_eos(const SwitchJob& job, SwitchOutput& out) {
   out.note("headroom and pools: EOS sizes them from the platform's own profile");
   std::string vlans;
   for (const RoutedVlan& vlan : job.router().vlans) vlans += fmt::format("vlan {}\n!\n", vlan.id);
-  const std::string body = eos_maps(contract) + eos_profile(contract, out) + eos_watchdog(contract, out) +
-                           (job.routes() ? vlans : "") + eos_interfaces(job, out) +
-                           (job.routes() ? eos_routing(job) : "") + eos_mirrors(job, out);
+  // One after the other: their notes come in this order.
+  std::string body = eos_maps(contract);
+  body += eos_profile(contract, out);
+  body += eos_watchdog(contract, out);
+  if (job.routes()) body += vlans;
+  body += eos_interfaces(job, out);
+  if (job.routes()) body += eos_routing(job);
+  body += eos_mirrors(job, out);
   out.file("startup-config", head_comment(job, "EOS", "! ") + out.comments("! ") +
                                  fmt::format("hostname {}\n!\n", contract.node) + body + "end\n");
 }

@@ -144,8 +144,11 @@ std::string routeros_routing(const SwitchJob& job, SwitchOutput& out) {
 
 void emit_routeros(const SwitchJob& job, SwitchOutput& out) {
   note_mirrors(job, out, "RouterOS mirrors to one port of the whole switch, and not into IP: set it by hand");
-  std::string text = routeros_classes(job.contract, out) + routeros_queues(job.contract, out) +
-                     routeros_pfc(job.contract, out) + routeros_ports(job);
+  // One after the other: their notes come in this order.
+  std::string text = routeros_classes(job.contract, out);
+  text += routeros_queues(job.contract, out);
+  text += routeros_pfc(job.contract, out);
+  text += routeros_ports(job);
   if (job.routes()) text += routeros_routing(job, out);
   text +=
       "/interface ethernet switch\nset switch1 qos-hw-offloading=yes\n/ip neighbor discovery-settings\nset "
