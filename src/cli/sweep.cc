@@ -19,6 +19,7 @@
 #include "model/metrics.h"
 #include "study/sweep_metrics.h"
 #include "study/sweep_report.h"
+#include "study/sweep_resume.h"
 #include "study/sweep_run.h"
 
 namespace weft::cli {
@@ -116,6 +117,13 @@ class MetricWatch {
   std::optional<study::StudyProblem> problem_;
 };
 
+// The first of runs/NAME-sweep, runs/NAME-sweep-2, … that no sweep of other values has.
+void choose_directory(study::SweepPlan& plan) {
+  const std::string name = "runs/" + plan.lab_name + "-sweep";
+  plan.out = name;
+  for (int number = 2; study::other_sweep(plan); ++number) plan.out = fmt::format("{}-{}", name, number);
+}
+
 // Every cell's lab is read before the first runs: a value that does not fit is wrong input, not a failed run.
 std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
   study::SweepPlan plan;
@@ -140,7 +148,8 @@ std::optional<study::SweepPlan> plan_of(const SweepArguments& arguments) {
     plan.lab_name = file->lab.name;
     plan.lab_text = file->text;
   }
-  plan.out = arguments.out.empty() ? "runs/" + plan.lab_name + "-sweep" : arguments.out;
+  plan.out = arguments.out;
+  if (plan.out.empty()) choose_directory(plan);
   return plan;
 }
 
@@ -150,10 +159,12 @@ int run(const SweepArguments& arguments) {
   if (!plan) return kExitWrongInput;
   auto lock = DirectoryLock::take(plan->out);
   if (!lock) return kExitWrongInput;
+  if (const auto other = study::other_sweep(*plan)) return wrong_input(other->message, other->remedy);
   plan->lab_path = arguments.lab;
   catch_interrupts();
   study::AskedFigures asked{arguments.metrics, {}};
   std::copy_if(asked.names.begin(), asked.names.end(), std::back_inserter(asked.counters), is_counter);
+  study::SweepReader reader(*plan, std::move(asked));
   const std::size_t found = study::find_done(*plan);
   if (found > 0) fmt::print(stderr, "{} of {} runs are there already\n", found, plan->cells.size());
   const bool tells_json = arguments.progress == "json";
@@ -161,10 +172,12 @@ int run(const SweepArguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   bool written = true;
   const auto save = [&] {
-    auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, study::sweep_figures(*plan, asked)));
+    auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, reader.figures()));
     if (!saved && written) failed(saved.error(), "make room, or choose another place with --out DIR");
     written = written && saved.has_value();
   };
+  // Of many cells writing takes long: a tenth of the time at most.
+  std::chrono::steady_clock::duration between = std::chrono::seconds(1);
   auto last_saved = std::chrono::steady_clock::now();
   study::SweepOptions options;
   options.program = own_program();
@@ -179,15 +192,18 @@ int run(const SweepArguments& arguments) {
     if (tells_json)
       put_json_progress(done_of(*plan), plan->cells.size(),
                         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-    if (std::chrono::steady_clock::now() - last_saved < std::chrono::seconds(1)) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_saved < between) return;
     save();
     last_saved = std::chrono::steady_clock::now();
+    between = std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 10 * (last_saved - now));
   };
+  save();
   study::run_cells(*plan, options);
   clear_progress_line();
   save();
   if (metrics.problem()) return wrong_input(metrics.problem()->message, metrics.problem()->remedy);
-  const study::SweepFigures figures = study::sweep_figures(*plan, asked);
+  const study::SweepFigures figures = reader.figures();
   auto text = study::sweep_text(*plan, figures, arguments.metrics);
   if (!text) return wrong_input(text.error().message, text.error().remedy);
   if (auto saved = write_file(plan->out + "/report.md", *text); !saved) written = false;
@@ -218,8 +234,9 @@ void add_sweep(CLI::App& app, int& status) {
       ->take_all();
   verb->add_option("--seed", arguments->seed, "Seed of every random choice (default: the lab's)")
       ->check(whole_number(0, UINT64_MAX));
-  verb->add_option("--out", arguments->out,
-                   "Directory for the runs (default runs/NAME-sweep); what is there is not run again");
+  verb->add_option(
+      "--out", arguments->out,
+      "Directory for the runs (default runs/NAME-sweep, or -2, -3, … of other values); finished runs are kept");
   verb->add_option("--metric", arguments->metrics, "A figure to show; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-
-#include "base/files.h"
-#include "text/yaml_tree.h"
 
 namespace weft::study {
 
@@ -113,30 +109,6 @@ tl::expected<void, StudyProblem> make_cells(SweepPlan& plan) {
     plan.cells.push_back(std::move(cell));
   }
   return {};
-}
-
-bool is_complete(const std::string& directory) {
-  const auto has = [&](const char* name) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(directory + "/" + name, ignored);
-  };
-  return has("results.json") && has("results.sqlite") && has("report.md") && has("lab.yaml");
-}
-
-std::size_t find_done(SweepPlan& plan) {
-  std::size_t done = 0;
-  for (SweepCell& cell : plan.cells) {
-    const std::string directory = plan.directory_of(cell);
-    if (!is_complete(directory)) continue;
-    auto run = read_figures(directory);
-    if (!run || run->interrupted || run->set != plan.set_of(cell) || (plan.seed && run->seed != *plan.seed)) continue;
-    auto lab = read_file(directory + "/lab.yaml", lab::kMaxYamlSize_B);
-    if (!lab || *lab != plan.lab_text) continue;
-    cell.state = CellState::kDone;
-    cell.status = run->met == run->expectations ? 0 : 1;
-    ++done;
-  }
-  return done;
 }
 
 }  // namespace weft::study

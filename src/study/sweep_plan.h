@@ -46,11 +46,7 @@ struct SweepPlan {
   std::string directory_of(const SweepCell& cell) const { return out + "/" + cell.name; }
 };
 
-// All files of a run are there: one that ran into a full disk lacks some.
-bool is_complete(const std::string& directory);
 // Makes the cells; the problem: none, or too many.
 tl::expected<void, StudyProblem> make_cells(SweepPlan& plan);
-// Cells whose directory has the run that is asked for, complete, are done already. Returns how many.
-std::size_t find_done(SweepPlan& plan);
 
 }  // namespace weft::study

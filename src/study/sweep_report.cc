@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/plural.h"
 #include "study/sweep_metrics.h"
@@ -42,53 +40,57 @@ std::string aligned(const std::vector<Row>& rows, std::size_t left) {
 
 }  // namespace
 
-SweepFigures sweep_figures(const SweepPlan& plan, const AskedFigures& asked) {
-  std::vector<std::map<std::string, double>> by_cell(plan.cells.size());
-  std::vector<std::string> order, expected;
-  std::set<std::string> known;
+void SweepReader::put(Cell& cell, const std::string& name, double value) {
+  const auto [at, is_new] = numbers_.emplace(name, names_.size());
+  const std::size_t number = at->second;
+  if (is_new) {
+    names_.push_back(name);
+    first_.push_back(value);
+    differs_.push_back(false);
+  }
+  if (number >= cell.values.size()) cell.values.resize(number + 1);
+  if (cell.values[number]) return;
+  cell.values[number] = value;
+  if (value != first_[number]) differs_[number] = true;
+}
+
+void SweepReader::read(std::size_t index) {
+  Cell& cell = cells_[index];
+  auto run = read_figures(plan_.directory_of(plan_.cells[index]));
+  if (!run) return;
+  cell.read = true;
+  cell.met = run->met == run->expectations;
+  if (expected_.empty()) expected_ = run->expected;
+  for (const Figure& figure : run->figures) {
+    if (figure.group != FigureGroup::kPort || has(asked_.names, figure.name) || has(run->expected, figure.name))
+      put(cell, figure.name, figure.value);
+  }
+  for (const std::string& counter : asked_.counters) put(cell, counter, 0);
+}
+
+SweepFigures SweepReader::figures() {
+  cells_.resize(plan_.cells.size());
+  for (std::size_t i = 0; i < cells_.size(); ++i)
+    if (plan_.cells[i].state == CellState::kDone && !cells_[i].read) read(i);
   SweepFigures out;
-  out.met.resize(plan.cells.size(), false);
-  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
-    if (plan.cells[i].state != CellState::kDone) continue;
-    auto run = read_figures(plan.directory_of(plan.cells[i]));
-    if (!run) continue;
-    out.met[i] = run->met == run->expectations;
-    if (expected.empty()) expected = run->expected;
-    for (const Figure& figure : run->figures) {
-      if (figure.group == FigureGroup::kPort && !has(asked.names, figure.name)) continue;
-      by_cell[i].emplace(figure.name, figure.value);
-      if (known.insert(figure.name).second) order.push_back(figure.name);
-    }
-  }
-  const auto differs = [&](const std::string& name) {
-    std::set<double> values;
-    for (const auto& cell : by_cell)
-      if (const auto it = cell.find(name); it != cell.end()) values.insert(it->second);
-    return values.size() > 1;
+  out.known = names_;
+  std::vector<std::size_t> columns;
+  std::vector<bool> taken(names_.size());
+  const auto take = [&](std::size_t number) {
+    if (!taken[number]) columns.push_back(number);
+    taken[number] = true;
   };
-  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
-    if (plan.cells[i].state != CellState::kDone) continue;
-    for (const std::string& counter : asked.counters) {
-      by_cell[i].emplace(counter, 0);
-      known.insert(counter);
-    }
-  }
-  out.known = order;
-  expected.insert(expected.end(), asked.names.begin(), asked.names.end());
-  for (const std::string& name : expected)
-    if (known.contains(name) && std::find(out.names.begin(), out.names.end(), name) == out.names.end())
-      out.names.push_back(name);
-  for (const std::string& name : order)
-    if (out.names.size() < kMostMetrics && differs(name) &&
-        std::find(out.names.begin(), out.names.end(), name) == out.names.end())
-      out.names.push_back(name);
-  for (const auto& cell : by_cell) {
-    std::vector<std::optional<double>> row;
-    for (const std::string& name : out.names) {
-      const auto it = cell.find(name);
-      row.push_back(it == cell.end() ? std::nullopt : std::optional(it->second));
-    }
-    out.values.push_back(std::move(row));
+  for (const std::vector<std::string>* list : {&expected_, &asked_.names})
+    for (const std::string& name : *list)
+      if (const auto at = numbers_.find(name); at != numbers_.end()) take(at->second);
+  for (std::size_t number = 0; number < names_.size() && columns.size() < kMostMetrics; ++number)
+    if (differs_[number]) take(number);
+  for (const std::size_t number : columns) out.names.push_back(names_[number]);
+  for (const Cell& cell : cells_) {
+    out.met.push_back(cell.met);
+    std::vector<std::optional<double>>& row = out.values.emplace_back();
+    for (const std::size_t number : columns)
+      row.push_back(number < cell.values.size() ? cell.values[number] : std::nullopt);
   }
   return out;
 }

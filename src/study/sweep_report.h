@@ -1,9 +1,11 @@
 // What a sweep says: sweep.json (also the answer of the page's API), and a table for a terminal.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 #include "study/sweep_plan.h"
@@ -17,16 +19,41 @@ struct SweepFigures {
   std::vector<std::string> known;                          // all that a cell has, without those of ports
   std::vector<bool> met;                                   // by cell: all expectations
 };
-// Of the cells that are done. Figures that are the same in all of them are left out, unless the lab expects them or
-// they are asked for; those of single ports are left out unless they are asked for.
 struct AskedFigures {
   std::vector<std::string> names;
   std::vector<std::string> counters;  // of these, such as are 0 where a run does not have them
 };
-SweepFigures sweep_figures(const SweepPlan& plan, const AskedFigures& asked = {});
+
+// The figures of the cells that are done; the results of each are read once. Figures that are the same in all of them
+// are left out, unless the lab expects them or they are asked for; those of single ports likewise, also where they
+// differ.
+class SweepReader {
+ public:
+  // `plan` must outlive it.
+  SweepReader(const SweepPlan& plan, AskedFigures asked) : plan_(plan), asked_(std::move(asked)) {}
+  SweepFigures figures();
+
+ private:
+  struct Cell {
+    bool read = false, met = false;
+    std::vector<std::optional<double>> values;  // by number of the figure
+  };
+  void read(std::size_t index);
+  void put(Cell& cell, const std::string& name, double value);
+
+  const SweepPlan& plan_;
+  AskedFigures asked_;
+  std::vector<Cell> cells_;
+  std::vector<std::string> expected_;
+  std::map<std::string, std::size_t> numbers_;
+  // By number, in the order in which figures were first seen.
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::vector<bool> differs_;
+};
 
 std::string sweep_json(const SweepPlan& plan, const SweepFigures& figures);
-// `metrics`: columns, that sweep_figures() was asked for; empty: a few that differ. The problem names a metric that no
+// `metrics`: columns, that the reader was asked for; empty: a few that differ. The problem names a metric that no
 // cell has.
 tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const SweepFigures& figures,
                                                    const std::vector<std::string>& metrics);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "study/sweep_resume.h"
 
 namespace weft::study {
 

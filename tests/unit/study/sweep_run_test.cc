@@ -5,6 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+
+#include "study/sweep_report.h"
+#include "study/sweep_resume.h"
 
 namespace weft::study {
 namespace {
@@ -77,6 +81,32 @@ TEST_F(SweepRunTest, FinishedCellsAreNotRunAgain) {
   ASSERT_TRUE(make_cells(again));
   again.lab_text = "version: 1\nname: y\n";
   EXPECT_EQ(find_done(again), 0u);
+}
+
+TEST_F(SweepRunTest, KeepsSweepOfOtherValues) {
+  plan_.lab_name = "x";
+  EXPECT_FALSE(other_sweep(plan_));
+  run_cells(plan_, options_);
+  std::ofstream(root_ / "out/sweep.json") << sweep_json(plan_, SweepReader(plan_, {}).figures());
+  EXPECT_FALSE(other_sweep(plan_)) << "the same sweep goes on";
+  const auto with = [&](const std::function<void(SweepPlan&)>& change) {
+    SweepPlan plan = plan_;
+    change(plan);
+    EXPECT_TRUE(make_cells(plan));
+    return other_sweep(plan).has_value();
+  };
+  EXPECT_FALSE(with([](SweepPlan& plan) { plan.axes[0].values.push_back("9"); })) << "more cells";
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.axes[0].values.pop_back(); }));
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.axes[0].values[0] = "9"; }));
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.axes[0].path = "b"; }));
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.set = {"c=1"}; }));
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.seed = 7; }));
+  EXPECT_TRUE(with([](SweepPlan& plan) { plan.lab_name = "y"; }));
+  for (const char* text :
+       {"{}", "{\"vary\": 3}", "[1]", "{\"lab\": \"x\", \"set\": [], \"vary\": [{\"path\": \"a\"}]}"}) {
+    std::ofstream(root_ / "out/sweep.json") << text;
+    EXPECT_EQ(other_sweep(plan_).has_value(), text[0] == '{') << text;
+  }
 }
 
 TEST_F(SweepRunTest, CancelledSweepStartsNothing) {
