@@ -7,11 +7,16 @@
 #include <tuple>
 
 #include "base/plural.h"
+#include "results/explain_parts.h"
 #include "serve/runs/flow_names.h"
 
 namespace weft::serve {
 
 namespace {
+
+std::string bytes_of(const lab::SqliteRows& rows, int column) {
+  return lab::bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(column))));
+}
 
 class EventReader {
  public:
@@ -65,15 +70,13 @@ class EventReader {
 
   static std::string text_of_noted(const lab::SqliteRows& rows, const RunEvent& event) {
     const std::string peer = rows.text(6);
-    const auto gbps = [&](int column) {
-      return fmt::format("{:.4g} Gb/s", static_cast<double>(rows.integer(column)) / 1e9);
-    };
     if (event.kind == "ce_mark")
-      return fmt::format("{} in queue {}, which held up to {} B", counted(event.count, "CE mark"), rows.integer(7),
-                         rows.integer(8));
+      return fmt::format("{} in queue {}, which held up to {}", counted(event.count, "CE mark"), rows.integer(7),
+                         bytes_of(rows, 8));
     if (event.kind == "cnp") return fmt::format("{} to {}", counted(event.count, "CNP"), peer);
     if (event.kind == "rate_cut")
-      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer, gbps(13), gbps(14));
+      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer,
+                         lab::rate_text(rows.integer(13)), lab::rate_text(rows.integer(14)));
     if (event.kind == "nak")
       return fmt::format("{} from {}, PSN {}", counted(event.count, "NAK"), peer, rows.integer(12));
     if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);
@@ -137,9 +140,9 @@ class EventReader {
 
   // What the priority group of the ingress port held, and the egress queue that it waited for.
   static std::string group_text(const lab::SqliteRows& rows, const std::string& port) {
-    std::string text = fmt::format(": the priority group of {} held {} B, {} B of it in queue {} of {}", port,
-                                   rows.integer(11), rows.integer(10), rows.integer(9), rows.text(8));
-    if (rows.integer(12) > 0) text += fmt::format(", which held {} B", rows.integer(12));
+    std::string text = fmt::format(": the priority group of {} held {}, {} of it in queue {} of {}", port,
+                                   bytes_of(rows, 11), bytes_of(rows, 10), rows.integer(9), rows.text(8));
+    if (rows.integer(12) > 0) text += fmt::format(", which held {}", bytes_of(rows, 12));
     return text;
   }
 
@@ -196,8 +199,8 @@ class EventReader {
       event.time_ps = event.last_ps = rows.integer(2);
       event.kind = "drop";
       event.port = rows.text(1) + (rows.text(3).empty() ? "" : ":" + rows.text(3));
-      event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {} B", rows.text(5), rows.text(7), rows.text(8),
-                               rows.integer(10), rows.integer(4), rows.integer(6));
+      event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {}", rows.text(5), rows.text(7), rows.text(8),
+                               rows.integer(10), rows.integer(4), bytes_of(rows, 6));
       event.flow = names_.of_receiver(rows.text(7), rows.text(8), rows.integer(9));
       event.frame = {EventFrameKind::kLost,
                      event.port,
