@@ -1,4 +1,4 @@
-// What a sweep says: sweep.json (also the answer of the page's API), and a table for a terminal.
+// The output of a sweep: sweep.json (also the answer of the page's API), and a table for a terminal.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@ namespace weft::study {
 
 // The figures of all cells, by name; nothing where a cell has none.
 struct SweepFigures {
-  std::vector<std::string> names;                          // those that the lab expects something of first
+  std::vector<std::string> names;                          // those with expectations in the lab first
   std::vector<std::vector<std::optional<double>>> values;  // by cell
-  std::vector<std::string> known;                          // all that a cell has, without those of ports
+  std::vector<std::string> known;                          // all figures of cells, except those of ports
   std::vector<bool> met;                                   // by cell: all expectations
 };
-// Of the cells that are done. Figures that are the same in all of them are left out, unless the lab expects them or
-// they are asked for; those of single ports are left out unless they are asked for.
+// Figures of the cells that are done. Figures that are equal in all cells are omitted unless they have expectations or
+// are requested; those of single ports are omitted unless requested.
 struct AskedFigures {
   std::vector<std::string> names;
-  std::vector<std::string> counters;  // of these, such as are 0 where a run does not have them
+  std::vector<std::string> counters;  // those that are 0 if a run does not have them
 };
 SweepFigures sweep_figures(const SweepPlan& plan, const AskedFigures& asked = {});
 
