@@ -1,4 +1,4 @@
-// weft compare A B: two runs side by side, what differs in the lab and in the result.
+// weft compare A B: two runs side by side, with the differences in the lab and in the results.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -28,9 +28,9 @@ int run(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, int& status) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* verb = app.add_subcommand("compare", "Compare two runs: what differs in the lab and in the result");
+  CLI::App* verb = app.add_subcommand("compare", "Compare two runs: differences in the lab and in the results");
   verb->add_option("A", arguments->a, "Directory of a run")->required();
-  verb->add_option("B", arguments->b, "Directory of another")->required();
+  verb->add_option("B", arguments->b, "Directory of another run")->required();
   verb->add_flag("--ports", arguments->ports, "Also the counters of each port");
   verb->add_flag("--json", arguments->json, "Print JSON, with the counters of each port");
   verb->callback([arguments, &status] { status = run(*arguments); });

@@ -1,4 +1,4 @@
-// weft report DIR: what a run has found, as text or as one file with the page in it.
+// weft report DIR: the report of a run, as text or as one HTML file with the page in it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,7 +16,7 @@ namespace weft::cli {
 namespace {
 
 constexpr std::size_t kMostReportText_B = std::size_t{256} << 20;
-constexpr std::size_t kMostReport_B = 24'000'000;  // of data: what mail still takes
+constexpr std::size_t kMostReport_B = 24'000'000;  // of data: small enough for mail
 
 struct ReportArguments {
   std::string directory, out;
@@ -46,7 +46,7 @@ int run(const ReportArguments& arguments) {
                        "give the directory of a run, as weft run LAB --out DIR leaves it");
   const std::string path = arguments.out.empty() ? arguments.directory + "/report.html" : arguments.out;
   if (auto written = write_file(path, report->html); !written)
-    return failed(written.error(), "make room, or choose another place with --out FILE");
+    return failed(written.error(), "free disk space, or choose another place with --out FILE");
   if (arguments.json) {
     std::vector<std::string> names;
     for (const std::string& each : report->left_out) names.push_back(json_string(each));
@@ -55,7 +55,7 @@ int run(const ReportArguments& arguments) {
     return kExitWell;
   }
   put(fmt::format("{}: {:.1f} MB\n", path, static_cast<double>(report->html.size()) / 1e6));
-  if (!report->left_out.empty()) put(fmt::format("not in it: {}\n", fmt::join(report->left_out, ", ")));
+  if (!report->left_out.empty()) put(fmt::format("left out: {}\n", fmt::join(report->left_out, ", ")));
   return kExitWell;
 }
 
@@ -68,7 +68,7 @@ void add_report(CLI::App& app, int& status) {
   verb->add_option("DIR", arguments->directory, "Directory of a run")->required();
   verb->add_flag("--html", arguments->html, "Write one file that shows the run in any browser, without a server");
   verb->add_option("--out", arguments->out, "The file for --html (default: DIR/report.html)");
-  verb->add_flag("--json", arguments->json, "Print results.json; with --html the file, its size and what is not in it");
+  verb->add_flag("--json", arguments->json, "Print results.json; with --html the file, its size and what was left out");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }
 

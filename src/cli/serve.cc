@@ -58,19 +58,19 @@ struct ServeArguments {
   std::uint64_t task_time_s = kTaskTime_s;
 };
 
-// Of a file that is no lab, what to name in its place.
+// For a file that is not a lab: what to give instead.
 std::optional<study::StudyProblem> why_no_lab(const std::string& path, const std::string& text) {
   std::error_code ignored;
   const fs::path above = fs::path(path).parent_path();
   const bool is_of_run = fs::exists(above / "results.json", ignored) && fs::path(path).extension() != ".yaml";
   const bool is_binary = text.find('\0') != text.npos;
   if (!is_of_run && !is_binary) return std::nullopt;
-  return study::StudyProblem{fmt::format("{} is no lab file", path),
+  return study::StudyProblem{fmt::format("{} is not a lab file", path),
                              is_of_run ? fmt::format("name the run: weft serve {}", above.string())
                                        : "give a directory of runs, of one run, or a lab file"};
 }
 
-// What the command line has named. Complains and returns nothing when it is not there.
+// The directory or lab of the command line. Prints an error and returns nothing if it does not exist.
 struct Served {
   std::string directory = "runs";
   std::string lab, text;
@@ -82,7 +82,7 @@ std::optional<Served> find_served(const ServeArguments& arguments) {
   if (!arguments.what.empty()) {
     if (fs::is_directory(arguments.what, error)) {
       if (!arguments.runs.empty()) {
-        wrong_input("a directory and --runs: name one of them");
+        wrong_input("give either a directory or --runs");
         return std::nullopt;
       }
       served.directory = arguments.what;
@@ -101,7 +101,7 @@ std::optional<Served> find_served(const ServeArguments& arguments) {
       served.text = std::move(*text);
     } else {
       wrong_input(fmt::format("there is no {}", arguments.what),
-                  "give a directory of runs, of one run, or a lab file; without it runs/ is served");
+                  "give a directory of runs, of one run, or a lab file; the default is runs/");
       return std::nullopt;
     }
   }
@@ -130,7 +130,7 @@ std::optional<serve::TaskLimits> task_limits(const ServeArguments& arguments) {
   return limits;
 }
 
-// The user's browser, where there is one; its output is nobody's, and Ctrl-C here does not end it.
+// Opens the user's browser if there is one. Its output is discarded, and Ctrl-C here does not end it.
 void open_browser(const std::string& address) {
   const char* words[] = {"xdg-open", address.c_str(), nullptr};
   posix_spawn_file_actions_t actions;
@@ -147,7 +147,7 @@ void open_browser(const std::string& address) {
     failed(fmt::format("no browser could be started: xdg-open: {}", std::strerror(error)), "open the address by hand");
     return;
   }
-  std::thread([pid] { waitpid(pid, nullptr, 0); }).detach();  // it may take as long as the browser runs
+  std::thread([pid] { waitpid(pid, nullptr, 0); }).detach();  // it may run as long as the browser
 }
 
 std::string address_text(const std::string& listen, std::uint16_t port) {
@@ -161,17 +161,17 @@ std::string address_text(const std::string& listen, std::uint16_t port) {
 int run(const ServeArguments& arguments) {
   const auto served = find_served(arguments);
   const auto limits = task_limits(arguments);
-  // A heap for each of the clients' threads would keep what the largest answers have needed.
+  // A heap for each client thread would keep the memory of the largest answers.
   mallopt(M_ARENA_MAX, 2);
   use_small_pages();
   if (!served || !limits) return kExitWrongInput;
   serve::ServerOptions options;
   options.port = arguments.port;
   options.address = arguments.listen;
-  // Any user of this machine reaches 127.0.0.1: one who may start programs as this user needs to have been told.
+  // Any user of this machine reaches 127.0.0.1, so starting programs as this user requires the token.
   if (arguments.allow_programs || !serve::is_loopback(arguments.listen)) {
     options.token = serve::make_token();
-    if (options.token.empty()) return failed("no random numbers for a token");
+    if (options.token.empty()) return failed("cannot create a token: no random numbers");
   }
 
   const serve::RunPlace place(served->directory);
@@ -208,7 +208,7 @@ int run(const ServeArguments& arguments) {
     (*server)->stop();
   });
   (*server)->run();
-  interrupted() = true;  // it may have ended by itself
+  interrupted() = true;  // also if it has ended by itself
   stopper.join();
   tasks.stop();
   return kExitWell;
@@ -220,18 +220,19 @@ void add_serve(CLI::App& app, int& status) {
   auto arguments = std::make_shared<ServeArguments>();
   CLI::App* verb = app.add_subcommand("serve", "Open the page: watch runs, run labs, compare");
   verb->add_option("DIR", arguments->what, "Directory of runs or of one run, or a lab file to edit (default runs)");
-  verb->add_option("--runs", arguments->runs, "Directory of runs, where new ones go, too (default runs)");
-  verb->add_option("--port", arguments->port, "TCP port; 0: any that is free (default 8420)")
+  verb->add_option("--runs", arguments->runs, "Directory of runs, also for new runs (default runs)");
+  verb->add_option("--port", arguments->port, "TCP port; 0: any free port (default 8420)")
       ->check(whole_number(0, 65535));
   verb->add_option("--listen", arguments->listen,
-                   "Address to listen on (default 127.0.0.1); one that others can reach asks for a token");
+                   "Address to listen on (default 127.0.0.1); an address that others can reach requires a token");
   verb->add_flag("--allow-programs", arguments->allow_programs,
                  "Labs from the page may start programs and name files of this machine");
-  verb->add_option("--tasks", arguments->tasks, "Runs at once that the page may start (default: one for each core)")
+  verb->add_option("--tasks", arguments->tasks,
+                   "Runs that the page may start at the same time (default: one for each core)")
       ->check(whole_number(1, 1024));
-  verb->add_option("--task-time", arguments->task_time_s, "Seconds after which such a run is ended (default 600)")
+  verb->add_option("--task-time", arguments->task_time_s, "Time limit of such a run in seconds (default 600)")
       ->check(whole_number(1, 1'000'000));
-  verb->add_option("--task-memory", arguments->memory, "Memory that such a run may have, e.g. '4 GB' (default 8 GB)");
+  verb->add_option("--task-memory", arguments->memory, "Memory limit of such a run, e.g. '4 GB' (default 8 GB)");
   verb->add_flag("--open", arguments->open, "Open the page in the browser");
   verb->callback([arguments, &status] { status = run(*arguments); });
 }

@@ -54,7 +54,7 @@ void show_bar(std::size_t done, std::size_t all) {
       fmt::format("[{}{}] {} of {} runs", std::string(filled, '#'), std::string(kWidth - filled, '.'), done, all));
 }
 
-// False, with a message, when no run of this lab can have one of the figures.
+// Prints a message and returns false if no run of this lab can have one of the figures.
 bool may_have_metrics(const lab::Lab& lab, const std::vector<std::string>& metrics) {
   std::vector<std::string> subjects;
   for (const lab::LinkConfig& link : lab.links) {
@@ -73,8 +73,8 @@ bool is_counter(const std::string& metric) {
          lab::is_known_counter(std::string_view(metric).substr(dot + 1));
 }
 
-// Those that must be in every run: not of single ports, which cells may have or not, nor such as a workload measures
-// when it does not fail.
+// Figures that every run has: not those of single ports, which may be missing in some cells, nor those that a workload
+// measures only if it does not fail.
 std::vector<std::string> certain_metrics(const SweepArguments& arguments, const study::SweepPlan& plan) {
   std::vector<std::string> certain;
   for (const std::string& metric : arguments.metrics) {
@@ -86,12 +86,12 @@ std::vector<std::string> certain_metrics(const SweepArguments& arguments, const 
   return certain;
 }
 
-// When the first run is there: a name that it does not have is wrong, and the others need not run.
+// Checks the names when the first run has ended: an unknown name is wrong input, and the other runs are skipped.
 class MetricWatch {
  public:
   MetricWatch(std::vector<std::string> metrics, const study::SweepPlan& plan)
       : metrics_(std::move(metrics)), plan_(plan) {}
-  // True: it is wrong.
+  // True: a name is wrong.
   bool look() {
     if (metrics_.empty() || looked_) return problem_.has_value();
     const auto done = std::find_if(plan_.cells.begin(), plan_.cells.end(),
@@ -166,14 +166,14 @@ int run(const SweepArguments& arguments) {
   std::copy_if(asked.names.begin(), asked.names.end(), std::back_inserter(asked.counters), is_counter);
   study::SweepReader reader(*plan, std::move(asked));
   const std::size_t found = study::find_done(*plan);
-  if (found > 0) fmt::print(stderr, "{} of {} runs are there already\n", found, plan->cells.size());
+  if (found > 0) fmt::print(stderr, "{} of {} runs exist already\n", found, plan->cells.size());
   const bool tells_json = arguments.progress == "json";
   const bool is_terminal = !tells_json && isatty(STDERR_FILENO) != 0;
   const auto began = std::chrono::steady_clock::now();
   bool written = true;
   const auto save = [&] {
     auto saved = write_file(plan->out + "/sweep.json", study::sweep_json(*plan, reader.figures()));
-    if (!saved && written) failed(saved.error(), "make room, or choose another place with --out DIR");
+    if (!saved && written) failed(saved.error(), "free disk space, or choose another place with --out DIR");
     written = written && saved.has_value();
   };
   // Of many cells writing takes long: a tenth of the time at most.
@@ -211,7 +211,7 @@ int run(const SweepArguments& arguments) {
                      : *text + fmt::format("\n  {0}/sweep.json, {0}/report.md; each run in {0}/cell-N\n", plan->out));
   if (!written) return kExitFailed;
   if (interrupted().load()) {
-    fmt::print(stderr, "interrupted; the same command goes on where it stopped\n");
+    fmt::print(stderr, "interrupted; the same command resumes the sweep\n");
     return kExitInterrupted;
   }
   const bool well = std::all_of(plan->cells.begin(), plan->cells.end(),
@@ -236,11 +236,12 @@ void add_sweep(CLI::App& app, int& status) {
       ->check(whole_number(0, UINT64_MAX));
   verb->add_option(
       "--out", arguments->out,
-      "Directory for the runs (default runs/NAME-sweep, or -2, -3, … of other values); finished runs are kept");
+      "Directory for the runs (default runs/NAME-sweep, or -2, -3, … for other values); existing runs are not "
+      "repeated");
   verb->add_option("--metric", arguments->metrics, "A figure to show; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  verb->add_option("--jobs", arguments->jobs, "Runs at once (default: one for each core)")
+  verb->add_option("--jobs", arguments->jobs, "Runs at the same time (default: one for each core)")
       ->check(whole_number(1, 1024));
   add_progress_option(*verb, arguments->progress);
   add_untrusted_option(*verb, arguments->trust);

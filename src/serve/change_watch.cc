@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kShortest = 500ms;
-constexpr int kShare = 20;  // a look takes at most a 20th of the time
+constexpr int kShare = 20;  // looking takes at most a 20th of the time
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Looks now and then, while somebody listens, whether runs or worlds have come, changed or gone, and publishes it.
+// Checks periodically, while a client listens, whether runs or worlds were added, changed or removed, and publishes it.
 #pragma once
 
 #include <condition_variable>

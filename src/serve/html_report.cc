@@ -30,7 +30,7 @@ std::string encoded(std::string_view text) {
   return out;
 }
 
-// Answers by the address under which the page asks for them.
+// Answers by the address under which the page requests them.
 class Answers {
  public:
   Answers(const std::string& directory, std::size_t most_B)
@@ -45,7 +45,7 @@ class Answers {
   Response ask(const std::string& path, std::map<std::string, std::string> query = {}) {
     return router_.answer({"GET", "/api/runs/run" + path, std::move(query), {}, "", {}});
   }
-  // Keeps the answer, unless there is none or no room for it. False: it is not in the report.
+  // Keeps the answer if there is one and it fits. False: it is not in the report.
   bool add(const std::string& path, const std::map<std::string, std::string>& query = {}) {
     std::string name = path;
     for (const auto& [key, value] : query)
@@ -88,7 +88,7 @@ const Json& part_of(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_array() ? json[key] : kNone;
 }
 
-// Of each metric the largest; all of them have data in the report.
+// The largest series of each metric; all of them have data in the report.
 std::vector<const Json*> chosen_series(const Json& all) {
   std::map<std::string, std::vector<const Json*>> by_metric;
   for (const Json& each : all) by_metric[each.value("metric", "")].push_back(&each);
@@ -118,7 +118,7 @@ void add_series(Answers& answers) {
   const Json& list = part_of(all, "series");
   const std::vector<const Json*> chosen = chosen_series(list);
   std::vector<const Json*> kept;
-  // Metric by metric, so that what has no room takes no other with it.
+  // Metric by metric, so that a metric that does not fit does not exclude others.
   std::map<std::string, std::vector<const Json*>> by_metric;
   for (const Json* each : chosen) by_metric[each->value("metric", "")].push_back(each);
   Json of_rates = Json::array(), of_values = Json::array();
@@ -167,7 +167,7 @@ void add_packets(Answers& answers) {
     if (response.status == 200) answers.put(name, response.text(), false);
   }
   if (chosen.total > chosen.rows)
-    answers.note(fmt::format("{} of {} packets: the first and those around findings and events are there",
+    answers.note(fmt::format("{} of {} packets; the first ones and those around findings and events are included",
                              chosen.total - chosen.rows, chosen.total));
 }
 
@@ -178,7 +178,7 @@ void add_fabric(Answers& answers) {
   const std::size_t bins = std::clamp<std::size_t>(1'000'000 / directions, 50, kReportBins);
   const Response activity = answers.ask("/activity", {{"bins", std::to_string(bins)}});
   if (activity.status == 200) answers.put("/activity", activity.text());
-  // Of large fabrics the switches come first.
+  // In large fabrics the switches come first.
   const Json& nodes = part_of(fabric, "nodes");
   const std::size_t most = nodes.size() <= kReportNodes ? kReportNodes : kReportNodesOfMany;
   std::size_t count = 0;
@@ -203,7 +203,7 @@ std::string replaced(const std::string& text, std::string_view from, std::string
   return out;
 }
 
-// Takes "<script …></script>" and "<link rel="stylesheet" …>" out: what they name is put inside.
+// Removes "<script …></script>" and "<link rel="stylesheet" …>": the files that they name are put inside.
 std::string without(std::string html, std::string_view open, std::string_view close) {
   for (std::size_t at = 0; (at = html.find(open, at)) != std::string::npos;) {
     const std::size_t end = html.find(close, at);
@@ -241,7 +241,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
   if (!RunPlace(directory).is_run()) return tl::make_unexpected("it is not the directory of a run");
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(directory + "/results.sqlite", ignored))
-    return tl::make_unexpected("it has no results.sqlite: a study of several runs, or a run that did not end");
+    return tl::make_unexpected("it has no results.sqlite: a study of several runs, or a run that did not finish");
   Answers answers(directory, most_B);
   const Response about = answers.ask("");
   if (about.status != 200) {
@@ -250,7 +250,7 @@ tl::expected<HtmlReport, std::string> html_report(const std::string& directory, 
     return tl::make_unexpected(errors.empty() ? fmt::format("status {}", about.status)
                                               : errors[0].value("message", "it cannot be read"));
   }
-  // What matters most comes first: it has room.
+  // The most important parts come first, so that they fit.
   for (const char* path : {"", "/findings", "/lab", "/flows/summary"}) answers.add(path);
   add_fabric(answers);
   answers.add("/flows");

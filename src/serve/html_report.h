@@ -23,10 +23,10 @@ inline constexpr std::size_t kReportRates = 64;  // series of the rate of a flow
 
 struct HtmlReport {
   std::string html;
-  std::vector<std::string> left_out;  // what it does not have: addresses
+  std::vector<std::string> left_out;  // what is not in the report: addresses
 };
 
-// The error says why there is none.
+// The error is the reason why there is none.
 tl::expected<HtmlReport, std::string> html_report(const std::string& directory, std::size_t most_B);
 
 // JSON and JavaScript as they may stand inside <script>: nothing in them ends it or opens a comment.

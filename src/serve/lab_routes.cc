@@ -26,7 +26,7 @@ Response answer_json(const LabJson& json) {
   return {200, "application/json", json.dump(-1, ' ', false, LabJson::error_handler_t::replace), {}, {}};
 }
 
-// The comment that a lab begins with, its lines joined to paragraphs.
+// The comment at the start of a lab, its lines joined to paragraphs.
 std::vector<std::string> lesson_of(std::string_view text) {
   std::vector<std::string> paragraphs(1);
   std::size_t at = 0;
@@ -122,7 +122,7 @@ LabJson failed_check(const LabJson& errors, bool programs) {
 
 Response check_lab(const Request& request, bool allow_programs) {
   const auto body = body_with_text(request);
-  if (!body) return problem(400, "no text of a lab", "send {\"text\": …, \"set\": […]}");
+  if (!body) return problem(400, "the body has no lab text", "send {\"text\": …, \"set\": […]}");
   const std::string text = (*body)["text"];
   std::vector<std::string> set;
   if (body->contains("set") && (*body)["set"].is_array() && (*body)["set"].size() > kMostChanges)
@@ -130,7 +130,7 @@ Response check_lab(const Request& request, bool allow_programs) {
   if (body->contains("set") && (*body)["set"].is_array())
     for (const LabJson& change : (*body)["set"])
       if (change.is_string()) set.push_back(change.get<std::string>());
-  // The reader opens files that a lab names, and quotes them in its errors.
+  // The reader opens the files that a lab names, and quotes them in its errors.
   if (auto named = lab::files_named(text, set); !named.empty() && !allow_programs) {
     for (lab::Problem& each : named) each.remedy = "weft serve --allow-programs permits it";
     return answer_json(failed_check(problem_list(named), true));
@@ -150,7 +150,8 @@ Response check_lab(const Request& request, bool allow_programs) {
 Response edit_lab(const Request& request) {
   const auto body = body_with_text(request);
   if (!body || !body->contains("changes") || !(*body)["changes"].is_array())
-    return problem(400, "no text and changes", "send {\"text\": …, \"changes\": [{\"path\": …, \"value\": …}]}");
+    return problem(400, "the body has no text or no changes",
+                   "send {\"text\": …, \"changes\": [{\"path\": …, \"value\": …}]}");
   std::string text = (*body)["text"];
   if ((*body)["changes"].size() > kMostChanges) return problem(400, fmt::format("more than {} changes", kMostChanges));
   for (const LabJson& change : (*body)["changes"]) {

@@ -8,7 +8,7 @@ namespace weft::serve {
 
 // `allow_programs`: labs from the page may name files of this machine.
 void add_lab_routes(Router& router, bool allow_programs = false);
-// True: a run of it starts programs of this machine, or has a port to the outside.
+// True: running it starts programs on this machine, or opens a port to the outside.
 bool starts_programs(const lab::Lab& lab);
 
 }  // namespace weft::serve

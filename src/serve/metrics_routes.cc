@@ -19,7 +19,8 @@ constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 Response run_metrics(const RunPlace& place, AnswerCache& cache, const std::string& id) {
   const auto directory = place.find(id);
   if (!directory) return problem(404, fmt::format("no run {}", id), "GET /api/runs lists the runs");
-  if (is_being_written(*directory)) return problem(409, fmt::format("the run {} is being written", id), "ask later");
+  if (is_being_written(*directory))
+    return problem(409, fmt::format("the run {} is being written", id), "try again later");
   const std::string key = stamp_of(*directory) + "\n/metrics";
   if (auto kept = cache.find(key)) return {200, kMetricsType, *kept, {}, {}};
   const auto store = exports::RunStore::open(*directory);
@@ -39,22 +40,23 @@ Response world_metrics(const std::string& name) {
 
 std::string server_metrics(const MetricsSources& sources, const AnswerCounts& counts, std::size_t runs) {
   exports::MetricFamilies out;
-  out.add("weft_serve_info", "gauge", "The program that serves this.",
-          exports::metric_labels({{"version", sources.version}}), "1");
+  out.add("weft_serve_info", "gauge", "Version of the server.", exports::metric_labels({{"version", sources.version}}),
+          "1");
   for (std::size_t digit = 2; digit < counts.by_class.size(); ++digit)
-    out.add("weft_serve_requests_total", "counter", "Requests that were answered, by status.",
+    out.add("weft_serve_requests_total", "counter", "Requests answered, by status.",
             exports::metric_labels({{"status", fmt::format("{}xx", digit)}}),
             std::to_string(counts.by_class[digit].load()));
-  out.add("weft_serve_runs", "gauge", "Runs below the directory that is served.", "", std::to_string(runs));
+  out.add("weft_serve_runs", "gauge", "Runs in the served directory.", "", std::to_string(runs));
   out.add("weft_serve_listeners", "gauge", "Clients of the event stream.", "",
           std::to_string(sources.hub->listeners()));
   std::array<std::size_t, 5> states{};
   for (const Task& task : sources.tasks->list()) ++states.at(static_cast<std::size_t>(task.state));
   for (std::size_t i = 0; i < states.size(); ++i)
-    out.add("weft_serve_tasks", "gauge", "Runs and sweeps that the page has started, by state.",
+    out.add("weft_serve_tasks", "gauge", "Runs and sweeps started by the page, by state.",
             exports::metric_labels({{"state", text_of(static_cast<TaskState>(i))}}), std::to_string(states[i]));
   const TaskLimits& limits = sources.tasks->limits();
-  out.add("weft_serve_task_limit", "gauge", "Tasks that run at once.", "", std::to_string(limits.at_once));
+  out.add("weft_serve_task_limit", "gauge", "Maximum number of tasks that run at the same time.", "",
+          std::to_string(limits.at_once));
   return out.text();
 }
 
@@ -64,7 +66,7 @@ void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cach
                         const MetricsSources& sources) {
   router.add("GET", "/metrics", [&place, &cache, &runs, sources, counts = router.counts()](const Request& request) {
     const std::string run = request.text("run"), world = request.text("world");
-    if (!run.empty() && !world.empty()) return problem(422, "run and world: name one of them");
+    if (!run.empty() && !world.empty()) return problem(422, "give either run or world");
     const auto look = runs.look();
     Response response{200, kMetricsType, "", {}, {}};
     if (!world.empty()) {

@@ -1,5 +1,5 @@
-// The files of the page, and for a browser that asks for what is not there the page itself, which says so with links to
-// what there is. Scripts get JSON.
+// The files of the page. For an unknown path a browser gets the page itself, which reports it with links to existing
+// pages; scripts get JSON.
 #pragma once
 
 #include "serve/http/router.h"

@@ -34,7 +34,7 @@ void add_moment(const ReportJson& from, std::vector<ReportMoment>& moments) {
   if (moment.packet > 0 || moment.time_ps > 0) moments.push_back(moment);
 }
 
-// Findings first, then events: rare kinds before frequent ones, those of a kind from all of the run.
+// Findings first, then events: rare kinds before frequent ones, those of each kind spread over the run.
 std::vector<ReportMoment> moments_of(const AskRun& ask) {
   std::vector<ReportMoment> moments;
   const ReportJson findings = answer_of(ask, "/findings", {});
@@ -101,7 +101,7 @@ ReportPackets choose_packets(const AskRun& ask) {
     if (chosen.rows().size() >= kReportPackets) break;
     add_detail(chosen.take_around(moment, kReportPackets));
   }
-  // What is left goes to the start of the capture.
+  // The rest is filled from the start of the capture.
   const std::size_t free = kReportPackets - chosen.rows().size();
   if (free > 0 && out.total > kReportFirstPackets)
     chosen.take({{"offset", std::to_string(kReportFirstPackets)}, {"limit", std::to_string(free)}}, kReportPackets);

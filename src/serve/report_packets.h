@@ -1,5 +1,5 @@
-// The packets of a run that go into its report: the first ones, and those around the moments of findings and events. A
-// capture may have millions; who reads a report wants those that the report speaks of.
+// The packets of a run that go into its report: the first ones, and those around findings and events. A capture may
+// have millions; the reader of a report needs those that it refers to.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ReportPackets {
   std::vector<std::uint64_t> details;
   std::size_t rows = 0, total = 0;
 };
-// Asks the API about the run: "/packets" and its parameters.
+// Queries the API for the run: "/packets" and its parameters.
 using AskRun = std::function<Response(const std::string& path, std::map<std::string, std::string> query)>;
 ReportPackets choose_packets(const AskRun& ask);
 

@@ -1,5 +1,5 @@
-// All that can be asked about a run (docs/api.md), for the server and for a report (weft report --html): both answer
-// from the same handlers.
+// All requests about a run (docs/api.md), for the server and for a report (weft report --html): both use the same
+// handlers.
 #pragma once
 
 #include "serve/http/router.h"

@@ -1,4 +1,4 @@
-// GET /api/status: what this server is and what it permits.
+// GET /api/status: version, directory and limits of this server.
 #pragma once
 
 #include <string>

@@ -39,7 +39,7 @@ Response sweep(const RunPlace& place, const std::string& id) {
   if (!text) return problem(500, text.error());
   StudyJson json = StudyJson::parse(*text, nullptr, false);
   if (!json.is_object() || !json.contains("cells") || !json["cells"].is_array())
-    return problem(422, fmt::format("{}/sweep.json is not that of a sweep", id), "run the sweep again");
+    return problem(422, fmt::format("{}/sweep.json is not the file of a sweep", id), "run the sweep again");
   for (StudyJson& cell : json["cells"]) {
     if (!cell.is_object() || !cell.contains("run") || !cell["run"].is_string()) continue;
     cell["run"] = id + "~" + cell["run"].get<std::string>();

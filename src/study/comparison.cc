@@ -11,7 +11,7 @@ namespace weft::study {
 
 namespace {
 
-// A counter that is not in results.json is 0; a figure of a workload that is not there is none.
+// A counter that is not in results.json is 0; a missing figure of a workload has no value.
 bool is_counter(FigureGroup group) {
   return group != FigureGroup::kWorkload;
 }
@@ -38,7 +38,7 @@ std::vector<FigureDifference> differences(const RunFigures& a, const RunFigures&
   }
   for (const Figure& figure : b.figures)
     if (counts(figure) && in_a.emplace(figure.name, true).second) add(figure, std::nullopt, figure.value);
-  // Groups in their order; what only b has stands at the end of its group.
+  // Groups in their order; figures that only b has are at the end of their group.
   std::stable_sort(out.begin(), out.end(),
                    [](const FigureDifference& x, const FigureDifference& y) { return x.group < y.group; });
   return out;

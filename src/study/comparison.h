@@ -1,4 +1,4 @@
-// Two runs side by side: what differs in the lab, what differs in the result (`weft compare A B`).
+// Two runs side by side: differences in the lab and in the results (`weft compare A B`).
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ namespace weft::study {
 struct FigureDifference {
   std::string name;
   FigureGroup group = FigureGroup::kWorkload;
-  std::optional<double> a, b;  // nothing: it has no such figure; of counters that is 0
-  // Of a: 0.1 is ten percent more; nothing where a is 0 or either is missing.
+  std::optional<double> a, b;  // nothing: the run has no such figure; missing counters are 0
+  // Relative to a: 0.1 is ten percent more; nothing if a is 0 or either is missing.
   std::optional<double> change() const;
 };
 
@@ -30,7 +30,7 @@ struct Comparison {
 
 tl::expected<Comparison, StudyProblem> compare_runs(const std::string& a, const std::string& b);
 
-// `ports`: counters of each port as well, which are many.
+// `ports`: also the counters of each port.
 std::string comparison_text(const Comparison& comparison, bool ports);
 std::string comparison_json(const Comparison& comparison);
 

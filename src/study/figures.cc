@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kMostResults_B = std::size_t{1} << 30;
 constexpr int kDeepest = 6;
 
-// Numbers and yes or no below `value`. Lists are rows (flows, programs), which no two runs need to have alike.
+// Numbers and booleans below `value`. Lists are rows (flows, programs), which may differ between runs.
 void gather(const Json& value, const std::string& name, int depth, std::vector<Figure>& out) {
   if (value.is_boolean() || value.is_number()) {
     const double number = value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>();
@@ -44,7 +44,7 @@ void gather_workload(const Json& workload, std::vector<Figure>& out) {
   }
 }
 
-// Beside what the kind of workload measures itself.
+// In addition to the figures of the kind of workload.
 void gather_latency(const Json& latency, std::vector<Figure>& out) {
   if (!latency.is_object()) return;
   const std::string name = latency.value("workload", "workload");
@@ -171,7 +171,8 @@ std::string figure_text(std::string_view name, double value) {
 
 tl::expected<RunFigures, StudyProblem> parse_figures(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return tl::unexpected(StudyProblem{"results.json is not JSON of a run", "run the lab again"});
+  if (!json.is_object())
+    return tl::unexpected(StudyProblem{"results.json is not the JSON of a run", "run the lab again"});
   if (json.contains("runs") || !json.contains("workloads"))
     return tl::unexpected(StudyProblem{"the directory is a study of several runs", "name one of the runs in it"});
   try {
@@ -205,8 +206,8 @@ tl::expected<RunFigures, StudyProblem> parse_figures(const std::string& text) {
     }
     return run;
   } catch (const Json::exception&) {
-    // A value of another type than runs write.
-    return tl::unexpected(StudyProblem{"results.json has values that no run writes", "run the lab again"});
+    // A value of an unexpected type.
+    return tl::unexpected(StudyProblem{"results.json has values of unexpected types", "run the lab again"});
   }
 }
 

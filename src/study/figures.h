@@ -1,5 +1,5 @@
-// The figures of a finished run, from its results.json: what each workload measured, sums over the fabric and the
-// hosts, counters of ports. Two runs are compared by them, and the cells of a sweep.
+// The figures of a finished run, from its results.json: results of each workload, sums over the fabric and the hosts,
+// counters of ports. Runs and the cells of a sweep are compared by them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct StudyProblem {
   std::string message, remedy;
 };
 
-// kExpected: a value that the lab expects something of and that is in no other group by that name.
+// kExpected: a value with an expectation in the lab that is in no other group by that name.
 enum class FigureGroup : unsigned char { kWorkload, kFabric, kHosts, kPort, kExpected };
 
 struct Figure {
@@ -30,7 +30,7 @@ struct RunFigures {
   std::vector<std::string> set;
   bool interrupted = false;
   std::size_t expectations = 0, met = 0;
-  std::vector<std::string> expected;  // figures that the lab expects something of, as they are named here
+  std::vector<std::string> expected;  // figures that the lab has expectations for, by their names here
   std::vector<Figure> figures;        // in the order of results.json, those of ports last
 };
 

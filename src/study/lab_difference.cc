@@ -17,7 +17,7 @@ struct Flat {
   std::map<std::string, LabValue> values;
 };
 
-// An item of a list is named by its `name`, as --set names it, unless two have the same.
+// An item of a list is identified by its `name`, as in --set, unless two items have the same name.
 std::string item_name(const lab::YamlNode& list, std::size_t index) {
   const lab::YamlNode* name = list.children[index].find("name");
   if (name == nullptr || !name->is_scalar()) return std::to_string(index);

@@ -1,5 +1,5 @@
-// What differs between two labs, by the paths that --set takes: workloads[incast].size, qos.queues.3.ecn. Comments,
-// order of keys and the way a value is written do not count.
+// The differences between two labs, by the paths that --set takes: workloads[incast].size, qos.queues.3.ecn. Comments,
+// the order of keys and the notation of values are ignored.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ struct LabValue {
 };
 struct LabDifference {
   std::string path;
-  std::optional<LabValue> a, b;  // nothing: not there
+  std::optional<LabValue> a, b;  // nothing: missing
 };
 struct LabText {
   std::string_view text;
   std::span<const std::string> set;
 };
 
-// In the order of `a`, then what only `b` has. The error says what cannot be read.
+// In the order of `a`, then the paths that only `b` has. The error says what cannot be read.
 tl::expected<std::vector<LabDifference>, std::string> lab_differences(const LabText& a, const LabText& b);
 
 }  // namespace weft::study

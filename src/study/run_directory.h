@@ -1,4 +1,4 @@
-// What a directory is that was named as a run and is none: the message says which it is, and which to name.
+// Explains why a directory is not a run: the message says what it is, and which directory to name.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace weft::study {
 
-// Nothing: it has the results.json of a run or of a study.
+// Nothing: the directory has the results.json of a run or of a study.
 std::optional<StudyProblem> why_no_run(const std::string& directory);
 
 }  // namespace weft::study

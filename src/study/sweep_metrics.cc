@@ -24,11 +24,11 @@ bool has_subject(std::string_view metric, const std::vector<std::string>& subjec
   });
 }
 
-// Those near it, then others.
+// Similar names, or a list of known names.
 std::string there_is(std::string_view word, const std::vector<std::string>& known) {
   const std::vector<std::string_view> views(known.begin(), known.end());
   std::vector<std::string> near = nearest(word, views, kMostNear);
-  // Another subject, or none: what comes behind it counts.
+  // Names with the same last part and another subject are also similar.
   const std::string_view tail = word.substr(word.rfind('.') == word.npos ? 0 : word.rfind('.') + 1);
   for (const std::string& name : known) {
     const bool same_tail =
@@ -39,7 +39,7 @@ std::string there_is(std::string_view word, const std::vector<std::string>& know
   for (const std::string& name : near) out += (out.empty() ? "did you mean " : ", ") + name;
   if (!out.empty()) return out + "?";
   const std::size_t shown = std::min(kMostListed, known.size());
-  for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? "there is " : ", ") + known[i];
+  for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? "known names: " : ", ") + known[i];
   return known.size() > shown ? out + fmt::format(" and {} more", known.size() - shown) : out;
 }
 
@@ -52,7 +52,7 @@ std::optional<StudyProblem> check_metric_subjects(const std::vector<std::string>
   for (const std::string& metric : metrics) {
     if (metric == "end_ns" || has_subject(metric, all)) continue;
     if (metric.find_first_not_of(' ') == metric.npos)
-      return StudyProblem{"--metric: the name is empty", "write --metric NAME, or leave it out"};
+      return StudyProblem{"--metric: the name is empty", "write --metric NAME, or omit it"};
     std::string begins;
     const std::size_t shown = std::min(kMostListed, all.size());
     for (std::size_t i = all.size() - shown; i < all.size(); ++i) begins += (begins.empty() ? "" : ", ") + all[i] + ".";

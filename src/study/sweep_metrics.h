@@ -1,5 +1,5 @@
-// The figures that `weft sweep --metric` names, checked as early as they can be: the beginning of a name against the
-// lab before anything runs, the whole of it when the first run is there.
+// Checks the figures of `weft sweep --metric` as early as possible: the first part of a name against the lab before
+// anything runs, the whole name when the first run has ended.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace weft::study {
 // `subjects`: names of workloads and ports of the lab.
 std::optional<StudyProblem> check_metric_subjects(const std::vector<std::string>& metrics,
                                                   const std::vector<std::string>& subjects);
-// `known`: names of the figures that runs have. Nothing is known while no run has ended.
+// `known`: names of the figures of runs, empty while no run has ended.
 std::optional<StudyProblem> check_metrics(const std::vector<std::string>& metrics,
                                           const std::vector<std::string>& known);
 

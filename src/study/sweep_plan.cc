@@ -14,7 +14,7 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(' ') - first + 1));
 }
 
-// Nothing: a bracket or quote is not closed.
+// Nothing if a bracket or quote is not closed.
 std::optional<std::vector<std::string>> split_values(std::string_view text) {
   std::vector<std::string> out;
   std::string closers;
@@ -56,7 +56,7 @@ tl::expected<SweepAxis, StudyProblem> parse_axis(std::string_view text) {
   for (auto it = values->begin(); it != values->end(); ++it)
     if (std::find(values->begin(), it, *it) != it)
       return tl::unexpected(
-          StudyProblem{fmt::format("--vary {}: {} is there twice", text, *it), "write each value once"});
+          StudyProblem{fmt::format("--vary {}: {} is given twice", text, *it), "write each value once"});
   SweepAxis axis{trimmed(text.substr(0, equals)), std::move(*values)};
   if (axis.path.empty()) return tl::unexpected(StudyProblem{fmt::format("--vary {}: no path", text), remedy});
   return axis;
@@ -89,11 +89,11 @@ tl::expected<void, StudyProblem> make_cells(SweepPlan& plan) {
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     count *= plan.axes[i].values.size();
     if (count > kMostCells)
-      return tl::unexpected(StudyProblem{fmt::format("more than {} runs", kMostCells), "vary less at once"});
+      return tl::unexpected(StudyProblem{fmt::format("more than {} runs", kMostCells), "use fewer values"});
     for (std::size_t k = 0; k < i; ++k)
       if (plan.axes[k].path == plan.axes[i].path)
         return tl::unexpected(
-            StudyProblem{fmt::format("--vary {} is there twice", plan.axes[i].path), "write all values in one"});
+            StudyProblem{fmt::format("--vary {} is given twice", plan.axes[i].path), "give all values in one --vary"});
   }
   const std::size_t digits = std::max<std::size_t>(3, fmt::format("{}", count).size());
   plan.cells.clear();

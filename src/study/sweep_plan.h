@@ -1,5 +1,5 @@
 // A grid of runs: one lab, some paths of it, some values for each (`weft sweep LAB --vary path=a,b,c`). Every cell is
-// the lab with one value of each path, as --set would have it, in a directory of its own.
+// the lab with one value of each path, set as with --set, in its own directory.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct SweepCell {
   std::string name;             // "cell-007"
   CellState state = CellState::kWaits;
   int status = -1;      // of `weft run`
-  std::string problem;  // of one that failed: the end of what it said
+  std::string problem;  // of a failed run: the end of its output
 };
 
 struct SweepPlan {
@@ -46,7 +46,7 @@ struct SweepPlan {
   std::string directory_of(const SweepCell& cell) const { return out + "/" + cell.name; }
 };
 
-// Makes the cells; the problem: none, or too many.
+// Creates the cells; a problem if there are none or too many.
 tl::expected<void, StudyProblem> make_cells(SweepPlan& plan);
 
 }  // namespace weft::study

@@ -1,4 +1,4 @@
-// What a sweep says: sweep.json (also the answer of the page's API), and a table for a terminal.
+// The output of a sweep: sweep.json (also the answer of the page's API), and a table for a terminal.
 #pragma once
 
 #include <map>
@@ -14,19 +14,18 @@ namespace weft::study {
 
 // The figures of all cells, by name; nothing where a cell has none.
 struct SweepFigures {
-  std::vector<std::string> names;                          // those that the lab expects something of first
+  std::vector<std::string> names;                          // those with expectations in the lab first
   std::vector<std::vector<std::optional<double>>> values;  // by cell
-  std::vector<std::string> known;                          // all that a cell has, without those of ports
+  std::vector<std::string> known;                          // all figures of cells, except those of ports
   std::vector<bool> met;                                   // by cell: all expectations
 };
 struct AskedFigures {
   std::vector<std::string> names;
-  std::vector<std::string> counters;  // of these, such as are 0 where a run does not have them
+  std::vector<std::string> counters;  // those that are 0 if a run does not have them
 };
 
-// The figures of the cells that are done; the results of each are read once. Figures that are the same in all of them
-// are left out, unless the lab expects them or they are asked for; those of single ports likewise, also where they
-// differ.
+// Figures of the cells that are done; the results of each are read once. Figures that are equal in all cells are
+// omitted unless they have expectations or are requested, and figures of single ports even if they differ.
 class SweepReader {
  public:
   // `plan` must outlive it.
@@ -53,7 +52,7 @@ class SweepReader {
 };
 
 std::string sweep_json(const SweepPlan& plan, const SweepFigures& figures);
-// `metrics`: columns, that the reader was asked for; empty: a few that differ. The problem names a metric that no
+// `metrics`: columns, requested from the reader; empty: a few that differ. The problem names a metric that no
 // cell has.
 tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const SweepFigures& figures,
                                                    const std::vector<std::string>& metrics);

@@ -1,5 +1,4 @@
-// What an earlier sweep left in the directory: cells that are done are kept, and a sweep with other cells is not
-// overwritten.
+// An earlier sweep in the same directory: its finished cells are kept, and a sweep with other cells is not overwritten.
 #pragma once
 
 #include <optional>
@@ -9,12 +8,12 @@
 
 namespace weft::study {
 
-// All files of a run are there: one that ran into a full disk lacks some.
+// True if all files of a run exist; some are missing after a full disk.
 bool is_complete(const std::string& directory);
-// Cells whose directory has the run that is asked for, complete, are done already. Returns how many.
+// Marks cells as done whose directory already has the complete run. Returns their number.
 std::size_t find_done(SweepPlan& plan);
-// The sweep.json there has a cell that this plan does not have, or has with other values: its run would be overwritten
-// or left behind. A plan with more cells is none.
+// A problem if sweep.json in the directory has a cell that the plan lacks or has with other values. A plan with
+// additional cells is no problem.
 std::optional<StudyProblem> other_sweep(const SweepPlan& plan);
 
 }  // namespace weft::study

@@ -34,10 +34,10 @@ std::string log_of(const SweepPlan& plan, const SweepCell& cell) {
   return plan.directory_of(cell) + ".log";
 }
 
-// Between fork and exec: only what is safe there. In our group: who ends that ends them, too; an interrupt of the
-// terminal reaches them twice, which counts as one.
+// Between fork and exec: only async-signal-safe calls. Runs are in our process group and end with it; they get an
+// interrupt of the terminal twice, which counts as one.
 [[noreturn]] void become_cell(char** words, const char* log, pid_t parent) {
-  // A sweep that is killed, or interrupted twice, leaves nothing that runs.
+  // Runs end when the sweep is killed, or interrupted twice.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   for (int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
@@ -85,7 +85,7 @@ void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
     cell.problem =
         WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
   } else {
-    cell.state = CellState::kDone;  // expectations may be unmet: that is a result
+    cell.state = CellState::kDone;  // unmet expectations are also a result
   }
   std::error_code ignored;
   std::filesystem::remove(log, ignored);

@@ -120,9 +120,9 @@ TEST_F(ServeCommand, SaysWhatIsWrong) {
           "check --port $port; check --port 99999; check --port x; check --listen 192.0.2.1 --port 0\n"
           "check nowhere; check file; check runs/results.sqlite",
       "mkdir -p runs\nprintf 'a\\0b' > file\necho '{}' > runs/results.json\necho x > runs/results.sqlite");
-  for (const char* text : {"another program has this port", "99999 is not a whole number from 0 to 65535",
-                           "x is not a whole number from 0 to 65535", "it is no address of this machine",
-                           "there is no nowhere", "file is no lab file", "name the run: weft serve runs\n"})
+  for (const char* text : {"another program uses this port", "99999 is not a whole number from 0 to 65535",
+                           "x is not a whole number from 0 to 65535", "not an address of this machine",
+                           "there is no nowhere", "file is not a lab file", "name the run: weft serve runs\n"})
     EXPECT_NE(result.output.find(text), std::string::npos) << text << "\n" << result.output;
   EXPECT_EQ(result.output.find("= 0"), std::string::npos) << result.output;
 }

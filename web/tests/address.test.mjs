@@ -1,5 +1,5 @@
-// The address is the view: loading it again gives the same picture, back and forward go through what was seen, the window
-// may change its size, and what makes no sense is said and survived.
+// The address holds the view: a reload shows the same picture, Back and Forward restore earlier views, the window can be
+// resized, and invalid parameters are reported and ignored.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expected, prepare, shown, views } from './everything.mjs';
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => rig?.close());
 
-// A picture that has come to rest.
+// A screenshot after the page has stopped changing.
 async function picture(page) {
   let before = await page.screenshot();
   for (let i = 0, rested = 0; i < 40 && rested < 2; ++i) {
@@ -24,7 +24,7 @@ async function picture(page) {
   return before;
 }
 
-// How many pixels of two pictures differ. Edges at fractions of a pixel come out one way or the other: a few do.
+// The number of pixels that differ between two pictures. A few differ at antialiased edges.
 async function different(page, a, b) {
   if (a.equals(b)) return 0;
   const other = await page.context().newPage();
@@ -45,7 +45,7 @@ async function different(page, a, b) {
   await other.close();
   return n;
 }
-// What is drawn late gets its time: the first picture that is the same will do.
+// Late drawing is allowed for: the first picture that is the same is enough.
 async function same(page, first, what) {
   let n = Infinity;
   for (let i = 0; i < 20 && n > 200; ++i) {
@@ -56,7 +56,7 @@ async function same(page, first, what) {
 }
 
 for (const [name, path, sign] of views) {
-  test(`${name}: loaded again it is the same picture`, async () => {
+  test(`${name}: a reload shows the same picture`, async () => {
     const page = await rig.page(path, { width: 1280, height: 800 });
     await shown(page, sign);
     const first = await picture(page);
@@ -70,7 +70,7 @@ for (const [name, path, sign] of views) {
   });
 }
 
-test('back and forward go through the views as they were', async () => {
+test('Back and Forward restore earlier views', async () => {
   const page = await rig.page('/run/incast', { width: 1280, height: 800 });
   await shown(page, '.strip canvas');
   await page.keyboard.press('2');
@@ -100,7 +100,7 @@ test('back and forward go through the views as they were', async () => {
   await page.context().close();
 });
 
-test('a window that changes its size is drawn anew, and back is the same as before', async () => {
+test('a resized window is redrawn, and its old size shows the same picture as before', async () => {
   for (const [path, canvas] of [['/run/pauses/fabric?at=1200000000', '.stage canvas'], ['/run/incast', '.strip canvas'], ['/run/incast/time?at=500000000', '.uplot canvas']]) {
     const page = await rig.page(path, { width: 1280, height: 800 });
     await shown(page, canvas);
@@ -118,7 +118,7 @@ test('a window that changes its size is drawn anew, and back is the same as befo
   }
 });
 
-test('nonsense in the address is said, and the view goes on without it', async () => {
+test('invalid parameters in the address are reported and ignored', async () => {
   const odd = async (path, sign, ...texts) => {
     const page = await rig.page(path);
     await shown(page, sign);
@@ -126,20 +126,20 @@ test('nonsense in the address is said, and the view goes on without it', async (
     return page;
   };
   const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast/3,q', '.stage canvas',
-    'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is no node', 'see=9-1', 'has a flow that the run has not: q');
-  await page.getByRole('button', { name: 'Take away' }).click();
+    'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is not a node', 'see=9-1', 'has a flow that is not in the run: q');
+  await page.getByRole('button', { name: 'Remove' }).click();
   await settled(page);
   assert.equal(parameter(page, 'node'), null);
-  assert.equal(await page.getByRole('button', { name: 'Take away' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Remove' }).count(), 0);
   assert.deepEqual(page.errors, []);
   await odd('/run/incast/nonsense', '.strip canvas', 'There is no page /run/incast/nonsense');
   await odd('/run/incast/packets?packet=99999999', '.list .row', 'packet=99999999 is not in the capture');
-  await odd('/run/incast/fabric?at=99999999999999', '.stage canvas', 'is outside of the run');
+  await odd('/run/incast/fabric?at=99999999999999', '.stage canvas', 'is outside the run');
   const hidden = await odd('/run/incast/findings?hide=%E0%A4%A,none', 'article.finding');
   assert.deepEqual(hidden.errors, []);
 });
 
-test('what is not there is said with its name', async () => {
+test('what does not exist is reported by name', async () => {
   for (const [path, text] of [
     ['/run/nobody', /nobody/], ['/run/nobody/fabric', /nobody/], ['/run/nobody/time', /nobody/], ['/run/nobody/flows', /nobody/], ['/run/nobody/packets', /nobody/],
     ['/run/nobody/findings', /nobody/], ['/run/nobody/jobs', /nobody/], ['/sweep/nobody', /nobody/], ['/worlds/nobody', /nobody/], ['/lab/nobody.yaml', /nobody/],

@@ -1,4 +1,4 @@
-// Colours as numbers: contrast (WCAG 2), OKLab, and what people with colour vision deficiencies see of them.
+// Colours as numbers: contrast (WCAG 2), OKLab, and simulation of colour vision deficiencies.
 export const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255);
 const linear = (v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
 const times = (m, v) => m.map((row) => row[0] * v[0] + row[1] * v[1] + row[2] * v[2]);
@@ -12,7 +12,7 @@ export function contrast(a, b) {
   return Math.max(x, y) / Math.min(x, y);
 }
 
-// Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB; no colour at all is luminance alone.
+// Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB; achromatopsia is luminance only.
 export const deficiencies = {
   none: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
   protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

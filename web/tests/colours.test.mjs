@@ -1,5 +1,5 @@
-// The page's colours by computation: contrast in both themes, lines that people with any kind of colour vision can tell
-// apart, and a scale of utilisation whose lightness goes one way for all of them.
+// Checks of the page's colours by computation: contrast in both themes, lines that are distinguishable with any kind of
+// colour vision, and a utilisation scale with monotonic lightness for all of them.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ function resolved(all, name) {
   return value.startsWith('var(') ? resolved(all, value.slice(4, -1)) : value;
 }
 
-test('the dark theme is the same by choice and by preference', () => {
+test('the dark theme is the same by button and by system preference', () => {
   assert.deepEqual(block(":root:not([data-theme='light'])"), dark);
 });
 
@@ -41,12 +41,12 @@ for (const [theme, get] of Object.entries(themes)) {
     for (const [name, colour] of Object.entries(signs)) {
       for (const ground of ['--paper', '--raised']) assert.ok(contrast(colour, get(ground)) >= 3, `${name} on ${ground}: ${contrast(colour, get(ground)).toFixed(2)}`);
     }
-    // Queues are drawn with four fifths of their colour upon paper.
+    // Queues are drawn with an opacity of 0.8.
     assert.ok(contrast(mixed(queue, get('--paper'), 0.8), get('--paper')) >= 3, 'queue');
   });
 
-  // Lines of one dash are told apart by colour alone. Without any colour, lightness is left; a twentieth of it is seen.
-  test(`${theme}: lines of one dash can be told apart with any colour vision`, () => {
+  // Lines of one dash differ by colour only. Without colour only lightness is left; a difference of 0.05 is visible.
+  test(`${theme}: lines of one dash are distinguishable with any colour vision`, () => {
     for (const group of [...palette[theme].lines, palette[theme].flows]) {
       for (const deficiency of Object.keys(deficiencies)) {
         for (const [i, a] of group.entries()) {
@@ -68,7 +68,7 @@ for (const [theme, get] of Object.entries(themes)) {
     }
   });
 
-  test(`${theme}: the lightness of the scale goes one way with any colour vision`, () => {
+  test(`${theme}: the lightness of the scale is monotonic with any colour vision`, () => {
     const way = theme === 'dark' ? 1 : -1;
     for (const deficiency of Object.keys(deficiencies)) {
       const lightness = palette[theme].scale.map((colour) => oklab(colour, deficiency)[0]);

@@ -36,13 +36,13 @@ test('two runs: labs, results, plots, links', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a run and itself are the same', async () => {
+test('a run compared with itself has no differences', async () => {
   const page = await rig.page('/compare?a=ecn&b=ecn', { dark: true });
   await page.getByText('The same lab, seed and results').waitFor();
   assert.deepEqual(page.errors, []);
 });
 
-test('in the dark', async () => {
+test('dark theme', async () => {
   const page = await rig.page('/compare?a=pfc&b=ecn', { dark: true, height: 1500 });
   await page.locator('.uplot').first().waitFor();
   await page.waitForTimeout(300);

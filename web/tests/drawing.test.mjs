@@ -1,4 +1,4 @@
-// The fabric by what is drawn: pixels of the canvas at a link and at a queue against the values of the run.
+// Checks what the fabric draws: pixels of the canvas at a link and at a queue against the values of the run.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { drawn, runFatTree, settled } from './fabrics.mjs';
@@ -60,7 +60,7 @@ function sampled(port) {
 }
 
 for (const dark of [false, true]) {
-  test(`a line is as wide and as strong as its link is used (${dark ? 'dark' : 'light'})`, async () => {
+  test(`width and shade of a line show the utilisation of its link (${dark ? 'dark' : 'light'})`, async () => {
     const page = await open('/run/incast-ecn/fabric?at=500000000', { dark });
     const paper = dark ? '#14171a' : '#ffffff';
     const ports = await page.evaluate(() => document.querySelector('.stage canvas').weft.ports());
@@ -79,7 +79,7 @@ for (const dark of [false, true]) {
     await page.context().close();
   });
 
-  test(`hatching is there while a port is paused, and only then (${dark ? 'dark' : 'light'})`, async () => {
+  test(`a link is hatched only while its port is paused (${dark ? 'dark' : 'light'})`, async () => {
     const page = await open('/run/pause-propagation/fabric?at=0', { dark });
     let [paused, calm] = [0, 0];
     for (const at of [1e6, 300e6, 1200e6, 3000e6, 4890e6]) {
@@ -103,7 +103,7 @@ for (const dark of [false, true]) {
   });
 }
 
-test('the bar of a queue ends where its bytes are, above XOFF when it is longer than that', async () => {
+test('the bar of a queue has the height of its bytes, above XOFF if it is longer', async () => {
   const page = await open('/run/incast-ecn/fabric?at=0');
   const bar = () => page.evaluate(() => {
     const canvas = document.querySelector('.stage canvas');
@@ -133,7 +133,7 @@ test('the bar of a queue ends where its bytes are, above XOFF when it is longer 
   await page.context().close();
 });
 
-test('a link between two that are not neighbours goes around what stands between', async () => {
+test('a link between nodes that are not neighbours goes around the nodes between them', async () => {
   const page = await open('/run/deadlock/fabric?at=900000000');
   const { points, labels } = await page.evaluate(() => {
     const { weft } = document.querySelector('.stage canvas');
@@ -147,7 +147,7 @@ test('a link between two that are not neighbours goes around what stands between
   await page.context().close();
 });
 
-// From picture to picture, what the browser paints included.
+// The time between pictures, including painting by the browser.
 test('1,024 hosts: frames while the cursor is dragged', async (t) => {
   for (const dark of [false, true]) {
     const page = await open('/run/permutation-1024/fabric?at=20000000', { dark });

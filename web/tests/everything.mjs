@@ -20,7 +20,7 @@ export function prepare(directory) {
   if (done.status !== 0 && done.status !== 1) throw new Error(`weft sweep: ${done.status}\n${done.stderr}`);
 }
 
-// Name, address, and what is there when it is drawn.
+// Name, address, and a selector or text that exists when the view is drawn.
 export const views = [
   ['labs', '/', 'text=incast-ecn'],
   ['lab', '/lab/fabric/incast-ecn.yaml', 'text=17 hosts'],
@@ -47,7 +47,7 @@ export const views = [
   ['worlds', '/worlds', 'text=No world is up'],
 ];
 
-// A run without packets is asked for them once: the one request of a view that may fail.
+// The packets view of a run without a capture sends one request that fails; no other request may fail.
 export const expected = (error) => /\/packets\?limit=\d+$/.test(error) && error.includes('404');
 
 export async function shown(page, sign) {

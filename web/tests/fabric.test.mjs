@@ -37,7 +37,7 @@ test('pauses spread through the fabric as time goes on', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a link that is cut has a flag, losses are crosses', async () => {
+test('a cut link has a flag, losses are crosses', async () => {
   const page = await open('/run/link-cut/fabric?at=500000000', { dark: true });
   const before = await pixels(page, stage, '#d55e00');
   await page.goto(rig.url + '/run/link-cut/fabric?at=1200000000');
@@ -78,7 +78,7 @@ test('keys move the cursor by samples and events, and play', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('the mouse has numbers for links and nodes, and a click opens a node', async () => {
+test('tooltips show the values of links and nodes, and a click opens a node', async () => {
   const page = await open('/run/incast-ecn/fabric?at=500000000&flows=incast/3,incast/9');
   await settled(page);
   assert.ok((await pixels(page, stage, '#d55e00')) > 100, 'the flow is not drawn');
@@ -110,7 +110,7 @@ test('128 hosts', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('1,024 hosts: figures of drawing and scrubbing; a click opens a pod', async (t) => {
+test('1,024 hosts: times of drawing and scrubbing; a click opens a pod', async (t) => {
   const firsts = [];
   let page;
   for (let i = 0; i < 3; ++i) {

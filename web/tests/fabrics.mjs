@@ -1,4 +1,4 @@
-// Fabrics of many hosts, and what the tests of the fabric, time and summary look at.
+// Large fabrics, and helpers of the tests of fabric, time and summary.
 import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ export async function drawn(page) {
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
-// How many pixels of a canvas have a colour of the theme ("--pause"), or one given (#rrggbb).
+// The number of pixels of a canvas that have a colour of the theme ("--pause"), or one given (#rrggbb).
 export function pixels(page, canvas, colour) {
   return page.locator(canvas).first().evaluate((element, name) => {
     const text = name.startsWith('--') ? getComputedStyle(document.documentElement).getPropertyValue(name).trim() : name;

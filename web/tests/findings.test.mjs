@@ -1,4 +1,4 @@
-// Findings: severity as word and sign, evidence that leads to its moment and its packets, remedies to copy.
+// Findings: severity as word and sign, evidence with links to its time and packets, remedies to copy.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Rig, runLab } from './support.mjs';
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => rig?.close());
 
-// Every form that a finding can have, whatever the runs above have today.
+// Every form of a finding, independent of what the runs above contain.
 const all = {
   findings: [
     { severity: 'note', from: 'run', kind: 'cut off', title: 'The run ended at its duration', evidence: [], cause: '', remedy: [] },
@@ -46,11 +46,11 @@ test('forms of findings', async () => {
   }
 });
 
-test('nothing found says what was looked at', async () => {
+test('a run without findings lists what was checked', async () => {
   const page = await rig.page('/run/calm');
   await page.route('**/api/runs/calm/findings', (route) => route.fulfill({ json: { findings: [], looked_at: ['5 expectations', '1 flow'] } }));
   await page.getByRole('link', { name: 'Findings' }).click();
-  await page.getByRole('heading', { name: 'Nothing found' }).waitFor();
+  await page.getByRole('heading', { name: 'No findings' }).waitFor();
   await page.getByText('5 expectations').waitFor();
   await rig.shot(page, 'findings-none');
 });

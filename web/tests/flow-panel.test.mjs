@@ -1,4 +1,4 @@
-// "Why is this flow slow?" is answered on the page: where its time went, its path, what happened, and the command.
+// The panel "Why is this flow slow?": how the time was spent, the path, its events, and the command.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Rig, runLab } from './support.mjs';
@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => rig.close());
 
-test('the panel says where the time of a flow went', async () => {
+test('the panel shows how the time of a flow was spent', async () => {
   const page = await rig.page('/run/incast/flows?flows=incast/10');
   await page.getByRole('button', { name: 'Why is incast/10 slow?' }).click();
   assert.equal(new URL(page.url()).searchParams.get('why'), 'incast/10');
@@ -28,7 +28,7 @@ test('the panel says where the time of a flow went', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('the fabric opens it for a chosen flow, in dark too', async () => {
+test('the fabric view opens the panel for a chosen flow, also in the dark theme', async () => {
   const page = await rig.page('/run/incast/fabric?flows=incast/3', { dark: true });
   await page.getByRole('button', { name: 'Why is incast/3 slow?' }).click();
   const panel = page.getByRole('complementary', { name: 'Why is incast/3 slow?' });
@@ -39,7 +39,7 @@ test('the fabric opens it for a chosen flow, in dark too', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a flow is found by the name that the headline has, and the address can be read', async () => {
+test('a flow is found by its name in the headline, and the address is readable', async () => {
   const page = await rig.page('/run/incast');
   const name = (await page.locator('h1').textContent()).match(/incast\/\d+/)[0];
   await page.goto(`${rig.url}/run/incast/flows`);

@@ -14,7 +14,7 @@ after(() => rig.close());
 const names = (page) => page.locator('.rows .row').evaluateAll((rows) => rows.map((row) => row.children[1].textContent));
 const times = (page) => page.locator('.rows .row').evaluateAll((rows) => rows.map((row) => parseFloat(row.children[6].textContent)));
 
-test('sorts, finds, and shows distributions', async () => {
+test('the table sorts and filters, and distributions are shown', async () => {
   const page = await rig.page('/run/incast/flows');
   await page.getByRole('grid').waitFor();
   assert.equal((await names(page)).length, 16);
@@ -39,7 +39,7 @@ test('sorts, finds, and shows distributions', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('distribution of messages is held in the address', async () => {
+test('the distribution of messages is in the address', async () => {
   const page = await rig.page('/run/incast/flows');
   await page.getByRole('radio', { name: 'messages' }).check();
   assert.equal(new URL(page.url()).searchParams.get('of'), 'latency');
@@ -54,7 +54,7 @@ test('distribution of messages is held in the address', async () => {
   await page.getByText('1 chosen').waitFor();
   assert.match(await svg.textContent(), /, p50: \d/); // the tick of the flow that is chosen
   await rig.shot(page, 'flows-latency');
-  // Who opens the address sees the same.
+  // The address opens the same view.
   const other = await rig.page(new URL(page.url()).pathname + new URL(page.url()).search, { dark: true });
   await other.getByRole('img', { name: /Share of the messages/ }).waitFor();
   assert.ok(await other.getByLabel('stretch the tail').isChecked());
@@ -64,7 +64,7 @@ test('distribution of messages is held in the address', async () => {
   assert.deepEqual([...page.errors, ...other.errors], []);
 });
 
-test('sorts by latency, and workloads without flows have it too', async () => {
+test('the table sorts by latency, also for workloads without flows', async () => {
   const page = await rig.page('/run/pair/flows');
   await page.getByRole('img', { name: /Share of the messages/ }).waitFor();
   assert.equal(await page.getByRole('radio').count(), 0); // nothing to choose: no flow has a completion time
@@ -84,7 +84,7 @@ test('sorts by latency, and workloads without flows have it too', async () => {
   assert.deepEqual([...page.errors, ...narrow.errors], []);
 });
 
-test('keyboard goes from the field to the table and back', async () => {
+test('the keyboard moves from the search field to the table and back', async () => {
   const page = await rig.page('/run/incast/flows');
   await page.getByRole('grid').waitFor();
   await page.keyboard.press('/');
@@ -98,7 +98,7 @@ test('keyboard goes from the field to the table and back', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('chosen flows stay in the address and in other views', async () => {
+test('chosen flows are kept in the address and in other views', async () => {
   const page = await rig.page('/run/incast/flows', { dark: true });
   const grid = page.getByRole('grid');
   await grid.waitFor();

@@ -28,7 +28,7 @@ const drawn = (page, name) =>
     return count / (data.length / 4);
   });
 
-test('states of a rank do not overlap and fill the step', async () => {
+test('the states of a rank fill the step without overlap', async () => {
   const [job] = (await answer('gpt')).jobs;
   assert.equal(job.ranks, 32);
   const spans = job.states.rank.map((rank, i) => ({ rank, from: job.states.from_ps[i], to: job.states.to_ps[i] }));
@@ -75,7 +75,7 @@ test('timeline of a training step', async () => {
     await page.waitForURL(/at=\d+/);
     await page.waitForTimeout(600);
     await rig.shot(page, `jobs-${dark ? 'dark' : 'light'}`);
-    // A flow that is clicked is taken away from the chosen ones.
+    // A click on a chosen flow removes it.
     const before = chosen();
     await page.locator('canvas[aria-label^="Flows"]').click({ position: { x: 60, y: 28 } });
     await page.waitForFunction((length) => (new URL(location.href).searchParams.get('flows') ?? '').split(',').length < length, before.length);
@@ -84,7 +84,7 @@ test('timeline of a training step', async () => {
     assert.ok(chosen().every((id) => id.includes('h0:p3')), chosen().join());
     await page.keyboard.press('Escape');
     await page.waitForFunction(() => !location.search.includes('rank='));
-    // To the moment in another view, with the range.
+    // The link to another view keeps the time and the range.
     await page.locator('.links a', { hasText: 'Time' }).click();
     await page.waitForURL(/\/time\?.*at=\d+/);
     assert.deepEqual(page.errors, [], page.errors.join());
@@ -154,8 +154,8 @@ test('other labs', async () => {
   }
 });
 
-test('a run without a job says so', async () => {
+test('a run without a job shows a message', async () => {
   const page = await rig.page('/run/plain/jobs');
-  await page.getByRole('heading', { name: 'No job' }).waitFor();
+  await page.getByRole('heading', { name: 'No jobs' }).waitFor();
   assert.deepEqual(page.errors, [], page.errors.join());
 });

@@ -1,5 +1,5 @@
-// Every view without a mouse: Tab reaches every control and shows where it is, Enter and Space act, Escape closes what is
-// open, arrows move in lists, and no key that is typed into a field does anything else.
+// Every view without a mouse: Tab reaches every control with a visible focus, Enter and Space activate it, Escape closes
+// panels, arrows move in lists, and keys typed into a field have no other effect.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { prepare, shown, views } from './everything.mjs';
@@ -22,9 +22,9 @@ const focus = (page) => page.evaluate(() => {
 });
 
 for (const [name, path, sign] of views) {
-  test(`${name}: Tab reaches every control, none holds it, each is named and shows that it has the focus`, async () => {
+  test(`${name}: Tab reaches and leaves every control, each has a name and a visible focus`, async () => {
     const page = await open(path, sign);
-    // Everything that can be clicked; of rows and fields of a list the list itself has the keys.
+    // Every clickable element, except rows and fields of lists, where the list handles the keys.
     const wanted = await page.evaluate(() => {
       const found = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [role=slider], [role=grid], [tabindex="0"]')]
         .filter((e) => !e.disabled && e.getClientRects().length > 0 && getComputedStyle(e).visibility === 'visible' && e.tabIndex >= 0 && !e.closest('.skip'))
@@ -37,7 +37,7 @@ for (const [name, path, sign] of views) {
       return !(e.getAttribute('aria-label') || e.textContent.trim() || label.trim() || e.getAttribute('title') || e.getAttribute('placeholder'));
     }).map((e) => e.outerHTML.slice(0, 120)));
     assert.deepEqual(unnamed, []);
-    // Of very many of a kind the first hundreds will do.
+    // The first few hundred elements of a kind are enough.
     const [seen, weak] = [new Set(), []];
     let editor = false;
     for (let i = 0; i < Math.min(wanted + 6, 260); ++i) {
@@ -61,7 +61,7 @@ for (const [name, path, sign] of views) {
   });
 }
 
-test('keys choose the views of a run, and ? the legend, which Escape closes without touching the view', async () => {
+test('keys select the views of a run, ? opens the legend, and Escape closes only the legend', async () => {
   const page = await open('/run/incast/fabric?node=leaf0', 'text=QoS chain');
   await page.keyboard.press('?');
   const legend = page.getByRole('complementary', { name: 'Legend' });
@@ -80,7 +80,7 @@ test('keys choose the views of a run, and ? the legend, which Escape closes with
   await page.context().close();
 });
 
-test('what is typed into a field does nothing else', async () => {
+test('keys typed into a field have no other effect', async () => {
   const page = await open('/run/incast/fabric?at=500000000', '.stage canvas');
   await page.getByRole('combobox', { name: 'Open a node' }).focus();
   await page.keyboard.type('?3 wasd0');
@@ -93,7 +93,7 @@ test('what is typed into a field does nothing else', async () => {
   await page.context().close();
 });
 
-test('a node is opened by its name, and flows are chosen, with the keyboard', async () => {
+test('a node is opened by name and flows are chosen with the keyboard', async () => {
   const page = await open('/run/pauses/fabric?at=1200000000', '.stage canvas');
   await page.getByRole('combobox', { name: 'Open a node' }).focus();
   await page.keyboard.type('edge5');
@@ -138,7 +138,7 @@ test('arrows move in lists: runs, findings, packets', async () => {
   await page.context().close();
 });
 
-test('the strip of a summary is a slider: arrows move it, Enter shows the moment', async () => {
+test('the strip of the summary is a slider: arrows move it, Enter opens Time', async () => {
   const page = await open('/run/incast', '.strip canvas');
   const strip = page.getByRole('slider', { name: 'The run over time' });
   await strip.focus();
@@ -150,7 +150,7 @@ test('the strip of a summary is a slider: arrows move it, Enter shows the moment
   await page.context().close();
 });
 
-test('who asked for less motion sees pictures, not a film', async () => {
+test('with reduced motion, play shows single pictures', async () => {
   const frames = async (still) => {
     const page = await open('/run/incast/fabric?at=0', '.stage canvas', { still });
     await page.evaluate(() => performance.clearMeasures('fabric frame'));

@@ -38,7 +38,7 @@ test('a knob edits the file, and the run has its value', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a run of incast-ecn from click to drawn result', async () => {
+test('a run of incast-ecn from the click to the drawn result', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml');
   await page.getByText('17 hosts, 1 switch').waitFor();
   const start = Date.now();
@@ -49,7 +49,7 @@ test('a run of incast-ecn from click to drawn result', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('an error stands at its line', async () => {
+test('an error is marked at its line', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml', { dark: true });
   await page.getByText('17 hosts, 1 switch').waitFor();
   const text = await editor(page).inputValue();
@@ -63,7 +63,7 @@ test('an error stands at its line', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a run can be cancelled, and what happened is kept', async () => {
+test('a run can be cancelled, and its results until then are kept', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml');
   await page.getByText('17 hosts, 1 switch').waitFor();
   const text = await editor(page).inputValue();
@@ -89,7 +89,7 @@ test('labs that start programs are not run', async () => {
   assert.equal(answer, 403);
 });
 
-test('an edited text is there again after Runs and Back, a reload, and Back from its run', async () => {
+test('an edited text is restored after Runs and Back, a reload, and Back from its run', async () => {
   const page = await rig.page('/lab/fabric/incast-pfc.yaml');
   await page.getByText('hosts, 1 switch').waitFor();
   const before = await editor(page).inputValue();
@@ -100,12 +100,12 @@ test('an edited text is there again after Runs and Back, a reload, and Back from
   await page.goBack();
   await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('size: 100 kB'));
   await page.reload();
-  await page.getByText('edited, as you left it').waitFor();
+  await page.getByText('edited, restored').waitFor();
   await page.getByText('hosts, 1 switch').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.waitForURL(/\/run\/incast-pfc/);
   await page.getByRole('heading', { level: 1 }).waitFor();
-  // What differs from the ready lab is said, also where the text was edited by hand.
+  // Differences from the ready lab are shown, also if the text was edited by hand.
   await page.getByText('workloads[incast].size=100 kB', { exact: false }).first().waitFor();
   await rig.shot(page, 'summary-edited');
   await page.goBack();
@@ -121,7 +121,7 @@ test('an edited text is there again after Runs and Back, a reload, and Back from
   assert.deepEqual(runs.errors, []);
 });
 
-test('a run leads back to its lab', async () => {
+test('a run links back to its lab', async () => {
   const page = await rig.page('/lab/first-light.yaml');
   await page.getByText('2 hosts').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -134,7 +134,7 @@ test('a run leads back to its lab', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('knobs that were turned are in the address', async () => {
+test('changed knobs are in the address', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml');
   await page.getByLabel('Hosts', { exact: true }).fill('6');
   await page.getByLabel('Hosts', { exact: true }).press('Enter');
@@ -145,7 +145,7 @@ test('knobs that were turned are in the address', async () => {
   assert.deepEqual([...page.errors, ...other.errors], []);
 });
 
-test('a wrong value stands at its knob, and the others stay', async () => {
+test('a wrong value is marked at its knob, and the others stay', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml');
   await page.getByText('17 hosts, 1 switch').waitFor();
   const hosts = page.getByLabel('Hosts', { exact: true });
@@ -162,7 +162,7 @@ test('a wrong value stands at its knob, and the others stay', async () => {
   await hosts.press('Enter');
   await page.getByText('9 hosts, 1 switch').waitFor();
   assert.equal(await at.count(), 0);
-  // A knob that is cleared leaves nothing behind; the exponent is called one.
+  // A cleared knob removes its key; the exponent is labelled as one.
   const before = await editor(page).inputValue();
   const kmin = page.getByLabel(/^Kmin of queue/);
   await kmin.fill('150 kB');
@@ -176,7 +176,7 @@ test('a wrong value stands at its knob, and the others stay', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('seeds are texts: what is none is refused, large ones are exact', async () => {
+test('invalid seeds are rejected, large seeds are exact', async () => {
   const page = await rig.page('/lab/first-light.yaml');
   await page.getByText('2 hosts').waitFor();
   await page.locator('input.seed').fill('abc');

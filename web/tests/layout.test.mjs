@@ -1,5 +1,5 @@
-// Layout by measurement, in every view, three sizes, light and dark: no scrollbar below the page, no text that is cut
-// without a way to read it, no text upon other text, nothing to complain of in the console.
+// Measures the layout of every view in three sizes, light and dark: no horizontal scrollbar of the page, no text that is
+// cut and cannot be read elsewhere, no overlapping text, no message in the console.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expected, prepare, shown, views } from './everything.mjs';
@@ -56,7 +56,7 @@ function defects() {
     if (/hidden|clip/.test(style.overflowX) && element.scrollWidth > element.clientWidth + 1) out.push(`${name(element)} cuts "${element.textContent.trim().slice(0, 60)}"`);
     if (/hidden|clip/.test(style.overflowY) && element.scrollHeight > element.clientHeight + 3) out.push(`${name(element)} cuts lines of "${element.textContent.trim().slice(0, 60)}"`);
   }
-  // What canvases have written, where they say so.
+  // Texts written by canvases that report them.
   for (const canvas of document.querySelectorAll('canvas')) {
     const labels = canvas.weft?.labels() ?? [];
     const size = canvas.getBoundingClientRect();
@@ -82,7 +82,7 @@ for (const [name, path, sign] of views) {
         await page.emulateMedia({ colorScheme: scheme });
         await page.waitForTimeout(200);
         for (const defect of await page.evaluate(defects)) found.push(`${width}x${height} ${scheme}: ${defect}`);
-        // Measured in all; kept as pictures once in each size, and at 1280 in both schemes.
+        // All are measured; screenshots are kept once for each size, and at 1280 in both themes.
         if (width === 1280 || (width === 1920) === (scheme === 'light')) await rig.shot(page, `layout-${name}-${width}-${scheme}`);
       }
     }

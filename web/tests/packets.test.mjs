@@ -4,7 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } fr
 import { after, before, test } from 'node:test';
 import { Rig, runLab } from './support.mjs';
 
-// The capture of a run, its packets many times over: frames of a capture of a million.
+// The capture of a run with its packets repeated, for a capture of a million frames.
 function multiply(path, times) {
   const bytes = readFileSync(path);
   let first = 0;
@@ -25,7 +25,7 @@ before(async () => {
   });
 });
 after(() => rig?.close());
-// A run without packets is asked for them once; nothing else may fail.
+// The one request for packets of a run without a capture may fail; no other may.
 const serious = (page) => page.errors.filter((error) => !(error.includes('404') && /\/api\/runs\/bare\/packets\?limit=\d+$/.test(error)));
 const rows = (page) => page.locator('.list .row');
 
@@ -36,7 +36,7 @@ test('list, tree and bytes', async () => {
     await rows(page).nth(3).click();
     await page.getByText('InfiniBand: Base Transport Header').waitFor();
     assert.match(page.url(), /packet=4/);
-    // A field lights its bytes, a byte its field.
+    // A field highlights its bytes, a byte its field.
     const field = page.locator('.field', { hasText: 'Packet Sequence Number' });
     await field.hover();
     assert.equal(await page.locator('.hex .lit').count(), 3);
@@ -50,7 +50,7 @@ test('list, tree and bytes', async () => {
   }
 });
 
-test('filter in the address, with help; Back takes it away', async () => {
+test('the filter is in the address, has help, and Back removes it', async () => {
   const page = await rig.page('/run/incast/packets');
   await rows(page).first().waitFor();
   await page.keyboard.press('/');
@@ -67,17 +67,17 @@ test('filter in the address, with help; Back takes it away', async () => {
   assert.doesNotMatch(page.url(), /filter/);
   await page.locator('input[type=search]').fill('psn==nothing');
   await page.getByRole('button', { name: 'Apply' }).click();
-  await page.getByRole('alert').getByText('is no number').waitFor();
+  await page.getByRole('alert').getByText('not a number').waitFor();
   assert.equal((await page.locator('.bar [role=status]').first().textContent()).trim(), '');
   assert.deepEqual(serious(page).filter((error) => !(error.includes('400') && error.includes('filter=psn'))), []);
 });
 
-test('names of Wireshark, or, and fields that are not there', async () => {
+test('Wireshark field names, or, and unknown fields', async () => {
   const total = (words) => fetch(`${rig.url}/api/runs/incast/packets?limit=5000&filter=${encodeURIComponent(words)}`).then((r) => r.json());
   assert.ok((await total('ip.src==10.0.0.2 && infiniband.bth.opcode==6')).packets.length > 0);
   const both = (await total('(ce or cnp) and number<5000')).packets;
   assert.ok(both.some((p) => p.flags.includes('ce')) && both.some((p) => p.flags.includes('cnp')));
-  assert.match((await total('ip.ttl==3')).errors[0].message, /there is no field ip\.ttl; there are/);
+  assert.match((await total('ip.ttl==3')).errors[0].message, /there is no field ip\.ttl; fields are/);
   const page = await rig.page('/run/incast/packets');
   await page.getByText("Wireshark's relative time starts at the first frame").waitFor();
   await page.locator('input[type=search]').fill('ce and ip.ttl==3');
@@ -87,7 +87,7 @@ test('names of Wireshark, or, and fields that are not there', async () => {
   assert.deepEqual(serious(page).filter((error) => !error.includes('400')), []);
 });
 
-test('chosen flows have their packets', async () => {
+test('only the packets of chosen flows', async () => {
   const page = await rig.page('/run/incast/packets?flows=incast/3');
   await rows(page).first().waitFor();
   await page.getByLabel('chosen flows only').check();
@@ -100,7 +100,7 @@ test('chosen flows have their packets', async () => {
   assert.deepEqual(serious(page), []);
 });
 
-test('keys choose packets, and the moment goes to the other views', async () => {
+test('keys choose packets, and other views show the same time', async () => {
   const page = await rig.page('/run/incast/packets');
   await rows(page).first().waitFor();
   for (let i = 0; i < 5; ++i) await page.keyboard.press('ArrowDown');
@@ -115,7 +115,7 @@ test('keys choose packets, and the moment goes to the other views', async () => 
   await page.waitForURL(new RegExp(`/run/incast/time\\?.*at=${at}`));
   await page.goBack();
   await page.getByText(/^Packet \d+/).waitFor();
-  // A moment alone opens the list there.
+  // A time without a packet opens the list there.
   const there = await rig.page(`/run/incast/packets?at=${at}`);
   await there.locator('.row', { hasText: /\d/ }).first().waitFor();
   await there.waitForFunction(() => document.querySelector('.list').scrollTop > 0);
@@ -124,7 +124,7 @@ test('keys choose packets, and the moment goes to the other views', async () => 
 
 test('follows a message, a queue pair, a port', async () => {
   const page = await rig.page('/run/loss/packets?filter=again');
-  await page.locator('.row .loss', { hasText: 'again' }).first().waitFor();
+  await page.locator('.row .loss', { hasText: 'retransmitted' }).first().waitFor();
   await rows(page).first().click();
   await page.getByRole('button', { name: /^QP 0x/ }).click();
   await page.waitForURL(/filter=qp%3D%3D\d+\+to/);
@@ -136,7 +136,7 @@ test('follows a message, a queue pair, a port', async () => {
   assert.deepEqual(serious(page), []);
 });
 
-test('pauses read as words', async () => {
+test('pauses are decoded', async () => {
   const page = await rig.page('/run/pauses/packets?filter=pause');
   await page.locator('.row .pause').first().waitFor();
   await rows(page).first().click();
@@ -145,7 +145,7 @@ test('pauses read as words', async () => {
   assert.deepEqual(serious(page), []);
 });
 
-test('a million packets open at once', async () => {
+test('a capture of a million packets opens at once', async () => {
   const path = `${rig.directory}/incast/capture.pcapng`;
   const one = (await (await fetch(`${rig.url}/api/runs/incast/packets?limit=1`)).json()).total;
   multiply(path, Math.ceil(1_000_001 / one));
@@ -169,7 +169,7 @@ test('a million packets open at once', async () => {
   assert.deepEqual(serious(page), []);
 });
 
-test('a run without a capture says how to get one', async () => {
+test('a run without a capture shows how to get one', async () => {
   const page = await rig.page('/run/bare/packets');
   await page.getByRole('heading', { name: 'No packets' }).waitFor();
   await page.getByRole('button', { name: 'Run this lab again with all packets' }).waitFor();

@@ -46,7 +46,7 @@ const shot = (page, name) => {
   return page.screenshot({ path: join(screenshots, `${name}.png`) });
 };
 
-test('all views of a run from the disk, without a server', async () => {
+test('all views of a run open from a file, without a server', async () => {
   const page = await open(false);
   await page.locator('h1', { hasText: '16 of 16 flows' }).waitFor();
   await shot(page, 'report');
@@ -74,7 +74,7 @@ test('all views of a run from the disk, without a server', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('the address behind the # holds the view', async () => {
+test('the address after the # holds the view', async () => {
   const page = await open(true, '#/run/run/flows?flows=incast/3');
   await page.getByRole('row', { selected: true }).waitFor();
   await shot(page, 'report-flows-dark');
@@ -82,7 +82,7 @@ test('the address behind the # holds the view', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('what is no run is refused', () => {
+test('a directory that is not a run is rejected', () => {
   const done = spawnSync(weft, ['report', directory, '--html'], { encoding: 'utf8' });
   assert.equal(done.status, 2);
   assert.match(done.stderr, /is a directory of runs, not a run\n  name one of the runs in it/);

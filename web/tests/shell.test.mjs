@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => rig.close());
 
-test('tabs change the address and keys choose them', async () => {
+test('tabs change the address, and keys select them', async () => {
   const page = await rig.page('/run/first-light');
   await page.getByRole('navigation', { name: 'Views of the run' }).getByRole('link', { name: 'Flows' }).click();
   assert.match(page.url(), /\/run\/first-light\/flows$/);
@@ -29,11 +29,11 @@ test('dark and light', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('what is not there says so, with links', async () => {
+test('an unknown page or run is reported, with links', async () => {
   for (const [path, text] of [['/xyz', 'There is no page /xyz'], ['/run/nope/time', 'There is no run nope'], ['/run/%E0%A4%A', 'There is no run']]) {
     const page = await rig.page(path);
     await page.getByText(text, { exact: false }).waitFor();
-    assert.equal(await page.getByText('in 1 s').count(), 0);
+    assert.equal(await page.getByText('per second').count(), 0);
     await page.getByRole('main').getByRole('link', { name: 'first-light' }).click();
     await page.waitForURL(/\/run\/first-light$/);
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -45,7 +45,7 @@ test('what is not there says so, with links', async () => {
   assert.match(json.headers.get('content-type'), /json/);
 });
 
-test('the header is one line from 1024 pixels on', async () => {
+test('the header is one line at 1024 pixels and more', async () => {
   for (const width of [1024, 1100, 1400]) {
     const page = await rig.page('/run/first-light', { width });
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -58,7 +58,7 @@ test('the header is one line from 1024 pixels on', async () => {
   }
 });
 
-test('one event stream, closed while the tab is hidden, and the runs are read again after', async () => {
+test('one event stream, closed while the tab is hidden; the runs are loaded again afterwards', async () => {
   const page = await rig.page('/');
   await page.addInitScript(() => {
     const real = window.EventSource;
@@ -90,7 +90,7 @@ test('one event stream, closed while the tab is hidden, and the runs are read ag
   assert.deepEqual(page.errors, []);
 });
 
-test('a run that was made again under its name is shown anew', async () => {
+test('a run repeated under the same name is loaded again', async () => {
   runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '1');
   const page = await rig.page('/run/again');
   await page.getByText('seed 1:').waitFor();

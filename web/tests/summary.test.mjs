@@ -13,10 +13,10 @@ before(async () => {
 });
 after(() => rig.close());
 
-test('the first screen says what happened and leads to the moment', async () => {
+test('the first screen shows what happened and links to the time', async () => {
   const page = await rig.page('/run/incast-ecn');
   await page.getByRole('heading', { level: 1 }).filter({ hasText: '16 of 16 flows' }).waitFor();
-  for (const text of ['links', 'flows', 'look at']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
+  for (const text of ['links', 'flows', 'see also']) await page.getByRole('rowheader', { name: text, exact: true }).waitFor();
   await page.getByText('4 of 4 met').waitFor();
   await page.getByText('16 of 16 flows done').first().waitFor();
   assert.match(await page.locator('.command code').textContent(), new RegExp(`^weft run ${rig.directory}/incast-ecn/lab\\.yaml --seed 1 --set sample=auto --out ${rig.directory}/incast-ecn-again$`));
@@ -25,7 +25,7 @@ test('the first screen says what happened and leads to the moment', async () => 
   await rig.shot(page, 'summary-incast');
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'report.md' }).click()]);
   assert.equal(file.suggestedFilename(), 'report.md');
-  // The moment is a link in the sentence, and no line below says the same again.
+  // The time is a link in the headline, and no line below repeats it.
   const sentence = page.getByRole('heading', { level: 1 });
   const moment = await sentence.getByRole('link').textContent();
   assert.match(moment, /congestion at leaf0:swp1/);
@@ -37,7 +37,7 @@ test('the first screen says what happened and leads to the moment', async () => 
   assert.deepEqual(page.errors, []);
 });
 
-test('the strip leads to the time view', async () => {
+test('the strip opens the time view', async () => {
   const page = await rig.page('/run/link-cut', { dark: true });
   const strip = page.locator('.strip canvas');
   await strip.waitFor();
@@ -50,7 +50,7 @@ test('the strip leads to the time view', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a run without series says how to get them', async () => {
+test('a run without series shows how to get them', async () => {
   const page = await rig.page('/run/plain');
   await page.getByText('--set sample=auto').waitFor();
   assert.deepEqual(page.errors, []);

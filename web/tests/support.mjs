@@ -1,6 +1,6 @@
-// What the tests of the page share: runs of real labs, a `weft serve` on a free port, a headless Chromium, screenshots.
+// Shared by the tests of the page: runs of real labs, a `weft serve` on a free port, a headless Chromium, screenshots.
 // Screenshots are kept in $WEFT_SCREENSHOTS (default: build/screenshots). $WEFT_PAGE is a directory with a page that was
-// built apart (`npm run build -- --outDir DIR`): shown instead of the one in the binary.
+// built separately (`npm run build -- --outDir DIR`), used instead of the one in the binary.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,13 +37,13 @@ export class Rig {
     return rig;
   }
 
-  // A page of its own; `errors` gathers what the console complains of.
+  // A new page; `errors` collects errors and warnings of the console.
   async page(path = '/', { dark = false, width = 1400, height = 900, still = false } = {}) {
     const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: still ? 'reduce' : 'no-preference' });
     if (process.env.WEFT_PAGE) await context.route(/\/app\.(js|css)$/, (route) => route.fulfill({ path: join(process.env.WEFT_PAGE, new URL(route.request().url()).pathname) }));
     const page = await context.newPage();
     page.errors = [];
-    // What failed to load is said with its address.
+    // A request that failed is reported with its address.
     page.on('console', (message) => ['error', 'warning'].includes(message.type())
       && page.errors.push(message.text() + (message.text().startsWith('Failed to load') ? ` ${message.location().url}` : '')));
     page.on('pageerror', (error) => page.errors.push(String(error)));
@@ -51,7 +51,7 @@ export class Rig {
     return page;
   }
 
-  // Keeps a screenshot, and gives its bytes.
+  // Saves a screenshot and returns its bytes.
   async shot(page, name) {
     mkdirSync(screenshots, { recursive: true });
     return page.screenshot({ path: join(screenshots, `${name}.png`) });

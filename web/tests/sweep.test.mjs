@@ -17,7 +17,7 @@ before(async () => {
     sweep(`${directory}/two`, 'fabric.hosts=3,5,9', 'workloads[incast].size=200 kB,400 kB');
     sweep(`${directory}/one`, 'fabric.hosts=3,5,9');
     sweep(`${directory}/three`, 'fabric.hosts=3,5', 'workloads[incast].size=100 kB,200 kB', 'seed=1,2');
-    // One cell as a run leaves it that was killed.
+    // One cell as a killed run leaves it.
     const path = `${directory}/two/sweep.json`;
     const json = JSON.parse(readFileSync(path, 'utf8'));
     Object.assign(json.cells[5], { state: 'failed', problem: 'killed by signal 9' });
@@ -42,7 +42,7 @@ test('two paths: a heat map whose cells open their runs', async () => {
   await page.getByLabel('Metric').selectOption({ label: 'fabric.ecn_marked' });
   assert.match(page.url(), /metric=fabric.ecn_marked/);
   assert.notEqual(await cells.first().textContent(), before);
-  // The text of each cell stands out from its ground.
+  // The text of each cell has enough contrast with its background.
   const contrasts = await page.locator('.heat tbody td:not(.empty)').evaluateAll((list) => list.map((cell) => {
     const light = (colour) => {
       const [r, g, b] = colour.match(/\d+/g).slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
@@ -77,20 +77,20 @@ test('three paths: a map for each value of the third', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a sweep is started, followed and shown', async () => {
+test('a sweep is started, shows its progress, and is drawn', async () => {
   const page = await rig.page('/sweep?lab=fabric/incast-ecn.yaml');
   await page.getByLabel('Path 1').fill('fabric.hosts');
   await page.getByLabel('Path 1').press('Tab');
   await page.getByLabel('Values 1').fill('3, 4');
   await page.getByRole('textbox', { name: 'Name' }).fill('mine');
   await rig.shot(page, 'sweep-form');
-  await page.getByRole('button', { name: 'Run 2 runs' }).click();
+  await page.getByRole('button', { name: 'Start 2 runs' }).click();
   await page.waitForURL(/\/sweep\/mine/);
   await page.locator('.curve circle').nth(1).waitFor({ timeout: 30_000 });
   assert.deepEqual(page.errors.filter((text) => !/404.*\/api\/sweeps\/mine$/.test(text)) /* before its first run is done */, []);
 });
 
-test('noise has one colour and enough digits, and the first figure is one that differs', async () => {
+test('noise has one colour and enough digits, and the first metric is one that differs', async () => {
   const path = `${rig.directory}/two/sweep.json`;
   const json = JSON.parse(readFileSync(path, 'utf8'));
   json.metrics.push({ name: 'incast.noise_us', unit: 'us' });
@@ -102,7 +102,7 @@ test('noise has one colour and enough digits, and the first figure is one that d
   assert.equal(new Set(await cells.evaluateAll((list) => list.map((cell) => getComputedStyle(cell).backgroundColor))).size, 1);
   const texts = await cells.allTextContents();
   assert.equal(new Set(texts).size, texts.length, texts.join());
-  await page.getByText('one colour for all').waitFor();
+  await page.getByText('have the same colour').waitFor();
   await rig.shot(page, 'sweep-noise');
   const first = await rig.page('/sweep/two');
   await first.locator('.heat tbody td').first().waitFor();

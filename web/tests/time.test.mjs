@@ -6,7 +6,7 @@ import { Rig, runLab } from './support.mjs';
 let rig;
 before(async () => {
   rig = await Rig.open((directory) => {
-    // A lost packet, sent again, and a cable that is pulled; with the packets of the sender.
+    // A lost packet and its retransmission, and a pulled cable; with a capture at the sender.
     runLab(`${directory}/lost`, 'fabric/link-cut.yaml', '--set', 'sample=auto', '--set', 'name=lost', '--capture', 'h0:p0,leaf0:swp1', '--set',
       'faults=[{name: pulled, link: "leaf0:swp31", both_directions: true, action: cut, start: 300 us, end: 500 us}, {link: "h0:p0", action: drop, frames: request, psn: 200, transmission: 1}]',
       '--set', 'workloads=[{name: pairs, flows: point-to-point, pairs: [[h0, h4], [h1, h5], [h2, h6], [h3, h7]], size: 4 MB}]',
@@ -22,7 +22,7 @@ async function open(path, options) {
   await page.waitForTimeout(500);
   return page;
 }
-// A place on the plots, by the share of the range.
+// A position on the plots, by the share of the range.
 async function place(page, share) {
   const box = await page.locator('.stack').boundingBox();
   const [left, right] = [216 + 70, 118];
@@ -47,10 +47,10 @@ test('one cursor for time and fabric', async () => {
   await settled(page);
   const at = Number(parameter(page, 'at'));
   assert.ok(Math.abs(at - 0.25 * 2617e6) < 10e6, `at ${at}`);
-  const shown = await page.getByLabel('Moment').textContent();
+  const shown = await page.getByLabel('Cursor time').textContent();
   await page.keyboard.press('2');
   await drawn(page);
-  assert.equal(await page.getByLabel('Moment').textContent(), shown);
+  assert.equal(await page.getByLabel('Cursor time').textContent(), shown);
   await page.keyboard.press('ArrowRight');
   await settled(page);
   const moved = Number(parameter(page, 'at'));
@@ -61,7 +61,7 @@ test('one cursor for time and fabric', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('W A S D and a drag zoom, and only what is drawn is fetched', async () => {
+test('W A S D and a drag zoom, and only visible data is fetched', async () => {
   const page = await open('/run/pause-propagation/time?at=500000000', { dark: true });
   const asked = [];
   page.on('request', (request) => request.url().includes('/series/data') && asked.push(new URL(request.url()).searchParams));
@@ -125,7 +125,7 @@ test('search finds events, series and flows', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a plot folds away, in the address too', async () => {
+test('a plot can be folded, also in the address', async () => {
   const page = await open('/run/link-cut/time');
   await page.getByRole('region', { name: 'Queue depth' }).getByRole('button').first().click();
   assert.equal(parameter(page, 'hide'), 'queues');
@@ -133,7 +133,7 @@ test('a plot folds away, in the address too', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('headroom has its lines and its limit', async () => {
+test('headroom is drawn with its limit', async () => {
   const page = await open('/run/pause-propagation/time', { width: 1280, height: 800 });
   const headroom = page.getByRole('region', { name: 'Headroom by port and class', exact: true });
   await headroom.scrollIntoViewIfNeeded();
@@ -148,7 +148,7 @@ test('headroom has its lines and its limit', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('faults and retransmissions have lanes, and lead to their packets and back', async () => {
+test('faults and retransmissions have lanes, with links to their packets and back', async () => {
   const page = await open('/run/lost/time', { width: 1280, height: 800 });
   const { events } = await (await page.request.get(`${rig.url}/api/runs/lost/events?kinds=fault,retransmission`)).json();
   const again = events.find((e) => e.kind === 'retransmission' && e.port === 'h0:p0' && e.packet !== null);
@@ -159,7 +159,7 @@ test('faults and retransmissions have lanes, and lead to their packets and back'
   assert.match(await lanes.textContent(), /fault.*retransmission/s);
   assert.ok((await pixels(page, 'section[aria-label="Events"] canvas', '--fault')) > 30);
   await rig.shot(page, 'time-faults');
-  // By search, which moves the cursor and shows the event.
+  // The search moves the cursor and shows the event.
   await page.keyboard.press('/');
   await page.getByRole('searchbox').fill('retransmission h0:p0');
   await page.keyboard.press('Enter');
@@ -175,14 +175,14 @@ test('faults and retransmissions have lanes, and lead to their packets and back'
   const packet = await (await page.request.get(`${rig.url}/api/runs/lost/packets/${number}`)).json();
   assert.ok(packet.flags.includes('retransmitted'));
   assert.ok(Math.abs(packet.time_ps - again.time_ps) < 1e6);
-  // Back to the moment.
+  // Back to the time view.
   await page.locator('.about').getByRole('link', { name: 'Time' }).click();
   await page.locator('.line.at').waitFor();
   assert.equal(Number(await page.locator('.line.at').getAttribute('data-cursor')), packet.time_ps);
   assert.deepEqual(page.errors, []);
 });
 
-test('zoomed in to single packets', async () => {
+test('zoom in to single packets', async () => {
   const page = await open('/run/lost/time?at=408000000&from=405000000&to=413000000', { width: 1920, height: 1080 });
   await page.getByRole('heading', { name: 'Packets of this range' }).waitFor();
   const first = page.locator('tbody tr a').first();
@@ -191,7 +191,7 @@ test('zoomed in to single packets', async () => {
   const number = await first.textContent();
   await first.click();
   await page.getByText(`Packet ${number}`, { exact: true }).waitFor();
-  // A moment outside of the range that is kept is brought into it.
+  // The range moves if the time is outside of it.
   await page.goto(`${rig.url}/run/lost/time?at=1000000000&from=405000000&to=413000000`);
   await page.locator('.line.at').waitFor();
   const [from, to] = [Number(parameter(page, 'from')), Number(parameter(page, 'to'))];
@@ -199,7 +199,7 @@ test('zoomed in to single packets', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('the fabric shows a fault while it lasts, with the way to its packet', async () => {
+test('the fabric shows a fault while it lasts, with a link to its packet', async () => {
   const page = await rig.page('/run/lost/fabric?at=400000000');
   await drawn(page);
   const list = page.getByRole('list', { name: 'Events now' });

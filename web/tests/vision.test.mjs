@@ -1,5 +1,5 @@
-// What people with colour vision deficiencies see, as Chromium shows it: screenshots to look at, and that what matters still
-// differs from what is around it.
+// Views with Chromium's simulation of colour vision deficiencies: screenshots for review, and checks that symbols still
+// differ from their surroundings.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { prepare, shown } from './everything.mjs';

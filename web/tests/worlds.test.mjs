@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Rig, root, weft } from './support.mjs';
 
-// Worlds of this test alone.
+// Worlds of this test only.
 const place = mkdtempSync(join(tmpdir(), `weft-worlds-${process.pid}-`));
 process.env.XDG_RUNTIME_DIR = place;
 const run = (...words) => spawnSync(weft, words, { encoding: 'utf8' });
@@ -22,23 +22,23 @@ after(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
-test('without a world it says how to start one', async () => {
+test('without a world the page shows how to start one', async () => {
   const page = await rig.page('/worlds');
   await page.getByText('No world is up').waitFor();
   assert.deepEqual(page.errors, []);
 });
 
-test('a world comes up, programs run, counters and rates follow', async () => {
+test('a world starts, programs run, counters and rates change', async () => {
   const page = await rig.page('/worlds');
   const up = run('up', join(root, 'labs/live/one-switch-100g.yaml'), '--name', 'page-world');
   assert.equal(up.status, 0, up.stderr);
   await page.getByRole('link', { name: 'page-world' }).click();
   assert.match(page.url(), /\/worlds\/page-world$/);
-  await page.getByText('None runs.').waitFor();
+  await page.getByText('No program is running.').waitFor();
   const server = started('exec', '--world', 'page-world', 'h0', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000');
   await page.getByRole('cell', { name: 'ib_write_bw' }).waitFor();
   const client = started('exec', '--world', 'page-world', 'h1', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000', 'h0');
-  // "To", "Line", "Sends": while it sends, with the share of the line behind it.
+  // The column "Tx rate" while the port sends, with the utilisation as a bar.
   const sends = page.getByRole('row', { name: /^h1:p0/ }).first().getByRole('cell').nth(3);
   await sends.filter({ hasText: /^[1-9].* Gb\/s$/ }).waitFor();
   await rig.shot(page, 'worlds-busy');

@@ -14,8 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kSlice = 100ms;       // between two looks at `stopping`
-constexpr milliseconds kWriteTimeout = 10s;  // a client that takes nothing for so long is dropped
+constexpr milliseconds kSlice = 100ms;       // between two checks of `stopping`
+constexpr milliseconds kWriteTimeout = 10s;  // a client that reads nothing for this time is dropped
 constexpr milliseconds kLinger = 1s;
 constexpr std::size_t kMostLinger_B = 8 << 20;
 

@@ -19,9 +19,9 @@ class ClientSocket {
   bool wait_for_request(std::chrono::milliseconds patience);
   // From here on the client has `time` for at most `most_B` of a request.
   void begin_request(std::size_t most_B, std::chrono::milliseconds time);
-  // The header was read: so much of a body may follow.
+  // The header was read: at most this much of a body may follow.
   void allow_more(std::size_t more_B) { left_B_ += more_B; }
-  // Ends a connection whose request was not read to its end: the client gets the answer before it is closed.
+  // Ends a connection whose request was not read completely: the client gets the answer before it is closed.
   void linger();
 
   bool is_readable() const;
@@ -38,7 +38,7 @@ class ClientSocket {
   int socket_;
   const std::atomic<bool>& stopping_;
   char buffer_[4096];
-  std::size_t begin_ = 0, end_ = 0;  // what was received and not read
+  std::size_t begin_ = 0, end_ = 0;  // received and not yet read
   std::size_t left_B_ = 0;
   Clock::time_point deadline_;
 };

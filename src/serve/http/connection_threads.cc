@@ -12,7 +12,7 @@ void ConnectionThreads::enqueue(std::function<void()> job) {
     try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // Those that are there come to it; the first can always be made, or the server would not have started.
+      // The existing threads will run it; there is at least one, or the server would not have started.
     }
   }
   changed_.notify_one();

@@ -1,4 +1,4 @@
-// A thread for each connection, made when it is needed, up to a limit; more connections wait for one.
+// A thread for each connection, created when needed, up to a limit; further connections wait for one.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// What changes, for clients that listen (GET /api/events). Of each thing only its latest value is kept: a client that
-// reads slowly gets fewer values and never a queue, and whoever publishes waits for nobody.
+// Changes for clients that listen (GET /api/events). Only the latest value of each key is kept: a client that reads
+// slowly gets fewer values and never a queue, and publishing never blocks.
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,12 @@ class EventHub {
  public:
   // The value of `key`, for instance task 3; `data` is JSON in one line.
   void publish(std::string_view event, std::string_view key, std::string data);
-  // The thing is gone: clients that come later do not see it.
+  // Removes the key: clients that connect later do not see it.
   void forget(std::string_view event, std::string_view key);
 
-  // Sends what there is and then what changes, until the client is gone or stop(). On the client's thread.
+  // Sends the current values and then changes, until the client is gone or stop(). On the client's thread.
   void serve(const Send& send, bool watches_worlds = false);
-  // True: so many listen already that the server's threads are needed for others.
+  // True: the limit of listening clients is reached.
   bool is_full() const;
   std::size_t listeners() const;
   std::size_t world_watchers() const;
@@ -38,7 +38,7 @@ class EventHub {
     std::uint64_t version = 0;
     std::string data;
   };
-  // All that is newer than `seen`, oldest first, as text of the stream. Clients that have seen the same share one.
+  // All values newer than `seen`, oldest first, as text of the stream. Clients at the same position share one.
   std::shared_ptr<const std::string> newer_than(std::uint64_t& seen);
 
   mutable std::mutex mutex_;

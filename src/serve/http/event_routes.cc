@@ -5,7 +5,7 @@ namespace weft::serve {
 void add_event_routes(Router& router, EventHub& hub) {
   router.add("GET", "/api/events", [&hub](const Request& request) {
     if (hub.is_full()) {
-      Response full = problem(503, "too many clients listen already", "close a page");
+      Response full = problem(503, "too many clients listen to events", "close another tab of the page");
       full.header["Retry-After"] = "10";
       return full;
     }

@@ -1,4 +1,4 @@
-// GET /api/events: what changes, as server-sent events (docs/api.md).
+// GET /api/events: changes as server-sent events (docs/api.md).
 #pragma once
 
 #include "serve/http/event_hub.h"

@@ -20,7 +20,7 @@ bool is_api(const std::string& path) {
   return path == "/api" || path.starts_with("/api/") || path == "/metrics";
 }
 
-// Somebody follows a link to a view: the browser shows it in the place of the other site.
+// A link to a view was followed: the browser replaces the other site with it.
 bool is_navigation(const Request& request) {
   const std::string *mode = header_of(request, "sec-fetch-mode"), *to = header_of(request, "sec-fetch-dest");
   return request.method == "GET" && !is_api(request.path) && mode != nullptr && *mode == "navigate" && to != nullptr &&
@@ -82,15 +82,15 @@ std::optional<Response> Guard::refuse(const Request& request) const {
   const std::string *host = header_of(request, "host"), *origin = header_of(request, "origin"),
                     *site = header_of(request, "sec-fetch-site"), *type = header_of(request, "content-type");
   if (host == nullptr || !is_own_host(*host))
-    return problem(403, "this is not the server's name", "open the address that weft serve has printed");
-  if (origin != nullptr && *origin != "http://" + *host) return problem(403, "another site asks for this");
+    return problem(403, "the Host header does not name this server", "open the address that weft serve printed");
+  if (origin != nullptr && *origin != "http://" + *host) return problem(403, "requests of other sites are not allowed");
   if (site != nullptr && *site != "same-origin" && *site != "none" && !is_navigation(request))
-    return problem(403, "another site asks for this");
+    return problem(403, "requests of other sites are not allowed");
   if (!token_.empty() && !has_token(request)) {
     const std::string given = request.text("token");
     if (given.empty() || is_api(request.path) || request.method != "GET" || !same_secret(given, token_))
-      return problem(401, "this server asks for a token",
-                     "open the address that weft serve has printed, or send Authorization: Bearer TOKEN");
+      return problem(401, "this server requires a token",
+                     "open the address that weft serve printed, or send Authorization: Bearer TOKEN");
   }
   if (!token_.empty() && request.query.contains("token") && !is_api(request.path) && request.method == "GET" &&
       same_secret(request.text("token"), token_)) {
@@ -111,7 +111,7 @@ std::optional<Response> Guard::refuse(const Request& request) const {
   }
   if (request.method == "POST" &&
       (type == nullptr || (*type != "application/json" && !type->starts_with("application/json;"))))
-    return problem(415, "a body that is not application/json", "send Content-Type: application/json");
+    return problem(415, "the body is not application/json", "send Content-Type: application/json");
   return std::nullopt;
 }
 

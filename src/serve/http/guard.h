@@ -1,8 +1,8 @@
-// Who may ask the server. The page is on this machine for its user alone: a site that the same browser shows must not
-// be able to use it. So a request needs the server's own name in Host (a name that was made to point to 127.0.0.1 has
-// another), the server's own origin where there is one, no Sec-Fetch-Site of another site unless it is a link to a
+// Access control of the server. The page is for the users of this machine: other sites in the same browser must not be
+// able to use it. A request therefore needs the server's own name in Host (a name that was made to point to 127.0.0.1
+// differs), the server's own origin if it has one, no Sec-Fetch-Site of another site unless it follows a link to a
 // view, and JSON in its body, which a form of another site cannot send. A server with a token, which other machines can
-// reach, answers to any name, and to those alone who have the token: in a cookie or as Authorization: Bearer.
+// reach, answers to any name, and only requests with the token: in a cookie or as Authorization: Bearer.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class Guard {
   Guard() = default;
   Guard(std::string address, std::uint16_t port, std::string token);
 
-  // Nothing: it may be answered. A view's address with the right ?token= is answered here, with the cookie and the
-  // address without it.
+  // Nothing: the request is permitted. A view's address with the right ?token= is answered here, with the cookie and
+  // the address without the token.
   std::optional<Response> refuse(const Request& request) const;
-  // What every answer says to the browser: no other site may frame it or read it, no script but ours.
+  // Headers of every answer: other sites may not frame or read it, and only the page's own script may run.
   void add_headers(Response& response) const;
 
  private:

@@ -1,5 +1,5 @@
-// JSON as an answer. Names come from lab files and may be anything: what is no UTF-8 is replaced. `Json` is nlohmann's,
-// which only .cc files include.
+// JSON as an answer. Names come from lab files and may contain anything: invalid UTF-8 is replaced. `Json` is
+// nlohmann's, which only .cc files include.
 #pragma once
 
 #include <string>

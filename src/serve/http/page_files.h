@@ -1,4 +1,4 @@
-// The page (web/) and the ready labs (labs/), as they travel inside the binary. CMake writes the table.
+// The page (web/) and the ready labs (labs/), embedded in the binary. CMake writes the table.
 #pragma once
 
 #include <span>

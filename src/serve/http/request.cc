@@ -30,7 +30,7 @@ Response shared_answer(std::shared_ptr<const std::string> body, std::string type
 Response problem(int status, std::string_view message, std::string_view remedy) {
   nlohmann::ordered_json error{{"message", message}};
   if (!remedy.empty()) error["remedy"] = remedy;
-  // What a client sent may be no UTF-8, and is quoted in messages.
+  // Messages quote what a client sent, which may be invalid UTF-8.
   const nlohmann::ordered_json errors{{"errors", nlohmann::ordered_json::array({error})}};
   return {status, "application/json", errors.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}, {}};
 }

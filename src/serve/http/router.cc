@@ -68,9 +68,8 @@ Response Router::route(Request request) const {
     request.match = std::move(*match);
     return route.handler(request);
   }
-  if (others.empty())
-    return problem(404, fmt::format("nothing is at {}", request.path), "docs/api.md lists what there is");
-  Response response = problem(405, fmt::format("{} of {} is not possible", request.method, request.path));
+  if (others.empty()) return problem(404, fmt::format("unknown path {}", request.path), "docs/api.md lists the paths");
+  Response response = problem(405, fmt::format("method {} is not allowed for {}", request.method, request.path));
   response.header["Allow"] = others;
   return response;
 }

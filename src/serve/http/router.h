@@ -1,5 +1,5 @@
 // Which handler answers which path. A route is a method and a path; "*" in it stands for one part, "**" at its end for
-// all that follows. The first that fits answers; of a path that is there with other methods the answer is 405.
+// all that follows. The first match answers; a path that exists with other methods is answered with 405.
 #pragma once
 
 #include <array>

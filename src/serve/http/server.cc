@@ -84,8 +84,8 @@ std::shared_ptr<const OpenFile> open_file(const std::string& path) {
   return std::make_shared<const OpenFile>(fd, static_cast<std::size_t>(status.st_size));
 }
 
-// The one range that was asked for, in bytes of the file; false when it has no such bytes. The library takes ranges as
-// the client has written them, also behind the end.
+// The requested range in bytes of the file; false when the file has no such bytes. The library takes ranges as the
+// client has written them, also beyond the end.
 bool settle_range(httplib::Ranges& ranges, std::size_t size_B) {
   if (ranges.size() != 1) {
     ranges.clear();  // of several: the whole file
@@ -108,7 +108,8 @@ void send_file(const Response& from, httplib::Request& request, httplib::Respons
   if (!fits || file->size_B == 0) {
     request.ranges.clear();
     if (fits) return to.set_header("Content-Type", from.type);
-    Response answer = file == nullptr ? problem(404, "the file cannot be read") : problem(416, "outside of the file");
+    Response answer =
+        file == nullptr ? problem(404, "the file cannot be read") : problem(416, "the range is outside of the file");
     to.status = answer.status;
     return send_body(std::move(answer.body), answer.type, to);
   }
@@ -170,7 +171,7 @@ bool must_have_body(const httplib::Request& request) {
   return request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
 }
 
-// A body whose size is not known before it is read, or that grows when it is unpacked.
+// A body of unknown size, or one that grows when it is decompressed.
 bool is_unbounded(const httplib::Request& request) {
   return (must_have_body(request) && !request.has_header("Content-Length")) ||
          request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
@@ -181,8 +182,8 @@ bool has_body(const httplib::Request& request) {
   return request.has_header("Content-Length") && request.get_header_value("Content-Length") != "0";
 }
 
-// The library with a connection loop of ours. What a client sends behind a request that was not read to its end must
-// never be taken for another request: a page of another site can choose those bytes.
+// The library with its own connection loop. Bytes after a request that was not read completely must never be taken for
+// another request: a page of another site can choose those bytes.
 class HttpServer final : public httplib::Server {
  public:
   bool raise_backlog() { return ::listen(svr_sock_, kBacklog) == 0; }
@@ -198,7 +199,7 @@ class HttpServer final : public httplib::Server {
     for (; read_to_end && count <= kMostRequests && client.wait_for_request(kKeepAlive); ++count) {
       client.begin_request(kMostHeader_B, kRequestTime);
       bool closed = false;
-      read_to_end = false;  // what is no request ends here as well
+      read_to_end = false;  // an invalid request ends here as well
       const bool answered = process_request(stream, count == kMostRequests, closed, [&](httplib::Request& request) {
         // Bodies of methods that have none are not read either.
         const bool reads_body = must_have_body(request) || request.method == "DELETE";
@@ -211,7 +212,7 @@ class HttpServer final : public httplib::Server {
       });
       if (!answered || closed) break;
     }
-    // What is not read when a socket is closed takes the answers with it that are on their way.
+    // Closing a socket with unread data discards answers that are still being sent.
     if (!read_to_end || count >= kMostRequests) client.linger();
     shutdown(socket, SHUT_RDWR);
     close(socket);
@@ -223,34 +224,35 @@ ListenProblem listen_problem(const ServerOptions& options, int error) {
   const std::string where = fmt::format("cannot listen on {} port {}", options.address, options.port);
   switch (error) {
     case EADDRINUSE:
-      return {where + ": another program has this port",
-              "another weft serve may run already; choose a port with --port, 0 for any that is free"};
+      return {where + ": another program uses this port",
+              "another weft serve may be running; choose a port with --port, 0 for any free port"};
     case EACCES:
     case EPERM:
-      return {where + ": it takes more rights", "choose a port of 1024 or more with --port"};
+      return {where + ": permission denied", "choose a port of 1024 or more with --port"};
     case 0:
     case EADDRNOTAVAIL:
-      return {where + ": it is no address of this machine",
-              "leave --listen out for 127.0.0.1, or write 0.0.0.0 for all addresses (ip address lists them)"};
+      return {where + ": not an address of this machine",
+              "omit --listen for 127.0.0.1, or write 0.0.0.0 for all addresses (ip address lists them)"};
     default:
-      return {fmt::format("{}: {}", where, std::strerror(error)), "choose another with --listen and --port"};
+      return {fmt::format("{}: {}", where, std::strerror(error)),
+              "choose another address or port with --listen and --port"};
   }
 }
 
 Response library_error(int status) {
   switch (status) {
     case 404:
-      return problem(404, "nothing is there", "docs/api.md lists what there is");
+      return problem(404, "not found", "docs/api.md lists the paths");
     case 413:
       return problem(413, "the body is larger than 1 MB", "send less");
     case 414:
       return problem(414, "the address is too long", "shorten it");
     case 416:
-      return problem(416, "a range that cannot be read", "Range: bytes=FIRST-LAST");
+      return problem(416, "the range cannot be parsed", "Range: bytes=FIRST-LAST");
     case 500:
       return problem(500, "the server could not answer");
     default:
-      return problem(status, "not a request that can be read");
+      return problem(status, "the request cannot be parsed");
   }
 }
 
@@ -299,8 +301,9 @@ tl::expected<std::unique_ptr<Server>, ListenProblem> Server::open(const ServerOp
       return httplib::Server::HandlerResponse::Handled;
     }
     if (!too_large && !is_unbounded(from)) return httplib::Server::HandlerResponse::Unhandled;
-    send(too_large ? library_error(413)
-                   : problem(411, "a body without a length, or compressed", "send it plain, with Content-Length"),
+    send(too_large
+             ? library_error(413)
+             : problem(411, "the body has no length, or is compressed", "send it uncompressed, with Content-Length"),
          from, to);
     return httplib::Server::HandlerResponse::Handled;
   });
@@ -342,7 +345,7 @@ void Server::run() {
 void Server::stop() {
   HttpServer& http = parts_->http;
   http.stopping = true;
-  // It may be on its way into the loop, where the library does not see a stop.
+  // It may be about to enter the loop, where the library does not notice a stop.
   while (http.started && !http.ended) {
     http.stop();
     std::this_thread::sleep_for(5ms);

@@ -14,11 +14,11 @@ namespace weft::serve {
 
 struct ServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 8420;  // 0: any that is free
+  std::uint16_t port = 8420;  // 0: any free port
   std::string token;          // empty: none is needed
 };
 
-// Why an address cannot be had, and what to do.
+// Why the server cannot listen on an address, and the remedy.
 struct ListenProblem {
   std::string message, remedy;
 };
@@ -31,7 +31,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::uint16_t port() const;
-  // Answers until stop(), which may come from any other thread and returns when all clients are gone.
+  // Answers until stop(), which may be called from any other thread and returns when all clients are gone.
   void run();
   void stop();
 

@@ -21,20 +21,20 @@ std::string type_of(std::string_view path) {
   return "application/octet-stream";
 }
 
-// The address of a view, which the page reads itself (web/src/lib/address.svelte.ts).
+// The address of a view, which the page parses itself (web/src/lib/address.svelte.ts).
 bool is_view(std::string_view path) {
   static constexpr std::string_view kViews[] = {"labs", "lab", "runs", "run", "compare", "sweep", "worlds"};
   return std::find(std::begin(kViews), std::end(kViews), path.substr(0, path.find('/'))) != std::end(kViews);
 }
 
-// The files as answers have them, in memory once.
+// The files as answers, in memory once.
 using SharedFiles = std::map<std::string, std::shared_ptr<const std::string>, std::less<>>;
 
 Response page_file(const Request& request, const SharedFiles& files) {
   std::string path = request.path == "/" ? "index.html" : request.path.substr(1);
   auto file = files.find(path);
   if (file == files.end() || path.ends_with(".gz")) {
-    if (!is_view(path)) return problem(404, "nothing is at " + request.path);
+    if (!is_view(path)) return problem(404, "unknown path " + request.path);
     path = "index.html";
     file = files.find(path);
   }

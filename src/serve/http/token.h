@@ -1,4 +1,4 @@
-// The secret that a server which other machines can reach asks for.
+// The secret that a server requires if other machines can reach it.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace weft::serve {
 
-// 128 random bits of the kernel as 32 hexadecimal digits; empty when the kernel has none.
+// 128 random bits of the kernel as 32 hexadecimal digits; empty if the kernel provides none.
 std::string make_token();
-// In a time that does not depend on where they differ.
+// In constant time.
 bool same_secret(std::string_view a, std::string_view b);
 // True of 127.0.0.0/8, ::1 and localhost: only this machine's users can reach it.
 bool is_loopback(std::string_view address);

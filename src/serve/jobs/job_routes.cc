@@ -79,7 +79,7 @@ Json json_of(const BusRow& row, const std::vector<workload::RooflineBound>& boun
           {"choice", row.choice}};
 }
 
-// What is asked for: the page draws the timeline first.
+// The requested parts: the page draws the timeline first.
 struct Asked {
   bool timeline = true, rooflines = true;
 };
@@ -168,7 +168,7 @@ Json job_of(OpenRun& run, const Turn& turn, bool only_job, const Asked& asked, R
   return job;
 }
 
-// What nccl-tests said of a workload in results.json, with the members that are read.
+// The nccl-tests object of a workload in results.json, with the members that are read.
 nlohmann::json tests_of(const nlohmann::json& results, const std::string& workload) {
   nlohmann::json tests;
   if (results.contains("workloads") && results["workloads"].is_array()) {
@@ -185,7 +185,7 @@ nlohmann::json tests_of(const nlohmann::json& results, const std::string& worklo
   return tests;
 }
 
-// Rows of nccl-tests; how many ranks it had is in results.json.
+// Rows of nccl-tests; the number of ranks is in results.json.
 Json nccl_of(OpenRun& run, const Turn& turn, const nlohmann::json& results, const Asked& asked,
              RunCollectives& collectives) {
   const nlohmann::json tests = tests_of(results, turn.name);

@@ -1,5 +1,5 @@
 // GET /api/runs/ID/jobs (docs/api.md): timelines of jobs, and bus bandwidth by size of jobs and of nccl-tests against
-// what the lab's model says that they cannot beat.
+// the rooflines of the lab's model.
 #pragma once
 
 #include "serve/http/router.h"

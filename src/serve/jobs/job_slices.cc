@@ -21,7 +21,7 @@ constexpr std::size_t kLongestLine_B = 1 << 16;
 constexpr std::uint32_t kMostRanks = 1 << 16;
 constexpr std::size_t kMostNames = 1 << 12;
 
-// Sorted, with what overlaps or touches as one.
+// Sorted, with overlapping and adjacent spans merged.
 Spans united(Spans spans) {
   std::sort(spans.begin(), spans.end());
   Spans out;
@@ -35,7 +35,7 @@ Spans united(Spans spans) {
   return out;
 }
 
-// What is in `from` and not in `other`; both united.
+// `from` without `other`; both are merged spans.
 Spans without_spans(const Spans& from, const Spans& other) {
   Spans out;
   std::size_t at = 0;
@@ -51,7 +51,7 @@ Spans without_spans(const Spans& from, const Spans& other) {
   return out;
 }
 
-// Of one rank, while the file is read.
+// One rank while the file is read.
 struct RankSpans {
   Spans compute, sending;
 };

@@ -1,6 +1,6 @@
 // The timeline of a job (results/job_timeline.h) as the page draws it: tracks of ranks with pieces of compute and
 // communication, and what each rank did at each moment: compute, exposed communication, or wait. Reads the file line by
-// line; lines that are no event are left out.
+// line; lines that are not events are skipped.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The collectives of a run as its lab says them: what they cannot beat, and which ports their ranks have. Read again
-// from the run's directory; where that cannot be read any more nothing is known.
+// The collectives of a run from its lab: their rooflines and the ports of their ranks. Read again from the run's
+// directory; nothing is known if that cannot be read any more.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class RunCollectives {
  public:
   explicit RunCollectives(OpenRun& run);
 
-  // Of a row of nccl-tests.
+  // For a row of nccl-tests.
   std::vector<workload::RooflineBound> of_tests(const std::string& workload, std::uint64_t size_B);
-  // Of a row of a job's table.
+  // For a row of a job's table.
   std::vector<workload::RooflineBound> of_job(const std::string& workload, const std::string& name,
                                               const std::string& kind, std::size_t members, std::uint64_t size_B);
-  // "h0:p3" of GPU 3 where each GPU has its own; otherwise, or when the lab is not known, all of the host.
+  // "h0:p3" of GPU 3 if each GPU has its own port; otherwise, or if the lab is not known, all ports of the host.
   std::vector<std::string> ports_of(const std::string& host, std::size_t gpu) const;
 
  private:

@@ -34,7 +34,7 @@ CaptureBook::Opened read_all(const std::vector<std::string>& paths) {
   constexpr analyze::DecodeOptions kNoIcrc{false};
   std::map<std::string, std::uint32_t, std::less<>> places;
   auto index = pcap::FrameIndex::make(paths, [&](const pcap::CapturedPacket& packet, const auto& interface) {
-    // In the files of a ring a port is the same interface.
+    // A port is the same interface in all files of a ring.
     auto place = places.find(interface.name);
     if (place == places.end()) place = places.emplace(interface.name, static_cast<std::uint32_t>(places.size())).first;
     frame.direction = packet.outbound ? *packet.outbound ? analyze::Direction::kOut : analyze::Direction::kIn
@@ -97,7 +97,7 @@ CaptureBook::Opened CaptureBook::open(const std::string& directory) {
   }
   promise.set_value(opened);
   if (!opened) {
-    // What was wrong may be over next time.
+    // The problem may be gone next time.
     const std::lock_guard lock(mutex_);
     entries_.remove_if([&](const Entry& each) { return each.key == key; });
   }

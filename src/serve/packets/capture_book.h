@@ -1,5 +1,5 @@
-// The captures of runs, opened once: an index of each (pcap/frame_index.h) and which of its frames were sent again.
-// Kept while the files are the same, a few at a time; who asks while it is made waits for it.
+// The captures of runs, opened once: an index of each (pcap/frame_index.h) and its retransmitted frames. A few are kept
+// while their files do not change; requests during indexing wait for it.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ class CaptureBook {
     std::shared_future<Opened> opened;
   };
   std::mutex mutex_;
-  std::list<Entry> entries_;  // the one asked for last first
+  std::list<Entry> entries_;  // the most recently used first
 };
 
-// In the order in which they were written; capture.pcapng alone where it is there.
+// In the order in which they were written; only capture.pcapng if it exists.
 std::vector<std::string> capture_files_of(const std::string& directory);
 
 }  // namespace weft::serve

@@ -23,7 +23,7 @@ constexpr std::uint32_t kAnywhere = UINT32_MAX;
 constexpr std::int64_t kNear_ns = 20'000;
 constexpr std::int64_t kWhenever_ns = INT64_MAX / 2;
 
-// What a frame and an event that waits for it have in common. What does not matter to its kind is 0.
+// The key by which a frame and an event match. Fields that do not matter for the kind are 0.
 struct FrameKey {
   EventFrameKind kind = EventFrameKind::kNone;
   bool outbound = false;
@@ -57,7 +57,7 @@ class EventFrameFinder {
 
   void see(const pcap::CapturedPacket& packet, const pcap::CaptureInterface& interface) {
     ++number_;
-    // A capture may have any time in it.
+    // A capture may contain any time.
     time_ns_ = std::clamp(packet.time_ns, std::int64_t{0}, kWhenever_ns) - observe::Capture::kEpoch_ns;
     const auto place = names_.find(std::string(interface.name));
     interface_ = place == names_.end() ? kAnywhere : place->second;
@@ -81,7 +81,7 @@ class EventFrameFinder {
     for (auto& [key, list] : lists_) {
       const Waiting* before = nullptr;
       for (Waiting& each : list.waiting) {
-        // No frame came between two events: it is the same that both follow from.
+        // No frame between two events: both follow from the same frame.
         if (each.number == 0 && before != nullptr && before->number != 0 && comes_before_event(key.kind) &&
             each.time_ns - before->seen_ns <= reach_ns(key.kind)) {
           each.number = before->number;
@@ -97,7 +97,7 @@ class EventFrameFinder {
 
  private:
   struct Waiting {
-    std::int64_t time_ns = 0;  // rounded down, as times of a capture are
+    std::int64_t time_ns = 0;  // rounded down, as times in a capture
     std::string id;
     bool at_port = true;  // and not at the other end of its cable
     std::uint64_t number = 0;
@@ -105,7 +105,7 @@ class EventFrameFinder {
   };
   struct List {
     std::vector<Waiting> waiting;  // in order of time
-    std::size_t next = 0;          // the first that a later frame may still be for
+    std::size_t next = 0;          // the first that may match a later frame
   };
 
   static std::int64_t reach_ns(EventFrameKind kind) {
@@ -190,7 +190,7 @@ class EventFrameFinder {
     }
   }
 
-  // 0: of no host that an event names.
+  // 0: not a host that an event names.
   std::uint32_t host_of(analyze::AddressId id) {
     if (id == analyze::kNone) return 0;
     if (id >= host_of_address_.size()) host_of_address_.resize(id + 1, kAnywhere);
@@ -208,7 +208,7 @@ class EventFrameFinder {
   std::vector<std::uint32_t> host_of_address_;  // by id
   analyze::Addresses addresses_;
   analyze::Frame frame_;
-  // The frame that is looked at.
+  // The current frame.
   std::uint64_t number_ = 0;
   std::int64_t time_ns_ = 0;
   std::uint32_t interface_ = 0;

@@ -1,6 +1,6 @@
-// Numbers of packets for the events of a run, as /packets counts them. The capture is read once, whatever is asked: all
-// events of the run look for their frames at the same time, and the numbers are kept with the run's answers. Memory
-// goes by the number of events, not by that of frames. What is beyond the limits has no number.
+// Numbers of packets for the events of a run, as /packets counts them. The capture is read once for all events of the
+// run, and the numbers are kept with the run's answers. Memory is proportional to the number of events, not of frames.
+// Events beyond the limits have no number.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class EventPackets {
 
  private:
   AnswerCache& cache_;
-  std::mutex mutex_;  // who asks while a capture is read waits for it
+  std::mutex mutex_;  // requests while a capture is read wait for it
 };
 
 // By id of the event. `addresses` are those of host ports, by name.

@@ -1,4 +1,4 @@
-// Text of a filter and of what it is compared with: the case of letters does not count.
+// Text of a filter and its operands; case is ignored.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace weft::serve {
 
 std::string lower_case(std::string_view text);
-// "10.0.0.1" or "fe80::1"; nothing: it is neither.
+// "10.0.0.1" or "fe80::1"; nothing: neither.
 std::optional<wire::IpAddress> address_from_text(const std::string& text);
 
 }  // namespace weft::serve

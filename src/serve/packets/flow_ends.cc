@@ -33,7 +33,7 @@ std::vector<FlowEnds> ends_of_flow(const std::string& id, const std::string& dir
       ends.push_back({*sender, *receiver, qp, static_cast<std::uint32_t>(senders.integer(2))});
     }
   } catch (const std::exception&) {
-    ends.clear();  // a damaged store: other requests say so
+    ends.clear();  // a damaged store: other requests report it
   }
   return ends;
 }

@@ -1,4 +1,4 @@
-// The queue pairs of a flow, with the addresses of both ends: by these its packets are found in a capture.
+// The queue pairs of a flow with the addresses of both ends, to find its packets in a capture.
 #pragma once
 
 #include <cstdint>

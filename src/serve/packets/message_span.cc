@@ -55,7 +55,7 @@ struct Stream {
   }
 };
 
-// a is not behind b, in the circle of sequence numbers.
+// a is not after b, modulo the sequence number space.
 bool not_behind(std::uint32_t a, std::uint32_t b) {
   return ((a - b) & kPsnMask) < kPsnHalf;
 }
@@ -72,9 +72,9 @@ std::optional<MessageSpan> message_of(const IndexedCapture& capture, std::uint64
   MessageSpan span{number, number};
   if (wire::is_only(at.frame.opcode)) return span;
 
-  // Back, a place at a time: the First that is nearest.
+  // Backwards, one frame at a time, to the nearest First.
   bool has_first = wire::is_first(at.frame.opcode);
-  std::uint64_t end = number;  // not looked at
+  std::uint64_t end = number;  // not read
   while (!has_first && end > 1 && number - end < kFarthest) {
     const std::uint64_t begin = end > pcap::FrameIndex::kFramesPerPlace ? end - pcap::FrameIndex::kFramesPerPlace : 1;
     DecodedReader back(capture, begin, addresses);

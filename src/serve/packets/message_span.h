@@ -1,5 +1,5 @@
-// The packets of the message that a packet belongs to, as the capture shows them at the same port: from its First to
-// its Last, by looking back and ahead in the capture a bounded way.
+// The packets of the message of a packet, as captured at the same port: from its First to its Last, by a bounded search
+// backwards and forwards in the capture.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct MessageSpan {
   std::uint64_t first = 0, last = 0;  // numbers in the capture
 };
 
-// Nothing for what is no part of a message (an ACK, a pause), or where an end of it is not in reach.
+// Nothing for packets that are not part of a message (an ACK, a pause), or if an end of it is not found.
 std::optional<MessageSpan> message_of(const IndexedCapture& capture, std::uint64_t number);
 
 }  // namespace weft::serve

@@ -1,8 +1,8 @@
 // The filter of the packet list (docs/api.md). "ce", "not cnp", "qp==0x11", "psn>=100", "opcode==WRITE",
 // "port==leaf0:swp1", "flow==incast/3", and Wireshark's names for the same: "ip.src == 10.0.0.2 &&
-// infiniband.bth.opcode == 6". Joined by and, or, not and parentheses; words that stand side by side must all hold. Any
-// other word is text to look for in the line, in quotes with spaces. A field that does not exist is an error: it never
-// just finds nothing.
+// infiniband.bth.opcode == 6". Joined by and, or, not and parentheses; words side by side must all match. Any
+// other word is text to search for in the line, in quotes if it has spaces. An unknown field is an error, not an empty
+// result.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace weft::serve {
 
-// What a filter may ask about a frame.
+// The facts of a frame that a filter can test.
 struct FilteredPacket {
   const analyze::Frame& frame;
   const analyze::Addresses& addresses;
@@ -34,9 +34,9 @@ using FlowLookup = std::function<std::vector<FlowEnds>(const std::string&)>;
 
 class PacketFilter {
  public:
-  // The error says which word is wrong, where it stands, and what there is.
+  // The error gives the wrong word, its position, and the valid words.
   static tl::expected<PacketFilter, std::string> parse(std::string_view text, const FlowLookup& flows = {});
-  // The fields that a filter may compare, with commas between.
+  // The fields that a filter can compare, separated by commas.
   static std::string field_names();
 
   bool holds(const FilteredPacket& packet) const;
@@ -77,7 +77,7 @@ class PacketFilter {
     kVlanPriority,
     kTime,          // of the run, ns
     kTimeRelative,  // since the first frame, ns
-    kFlow,          // all that its queue pairs exchange
+    kFlow,          // all packets of its queue pairs
     kText,
   };
   enum class Compare : std::uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual };

@@ -54,7 +54,7 @@ bool is_filter_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The error is of a character that has no meaning there.
+// The error is a character that is not valid at its position.
 tl::expected<std::vector<FilterPiece>, std::string> filter_pieces(std::string_view text) {
   static constexpr std::pair<std::string_view, FilterToken> kPlain[] = {
       {"&&", FilterToken::kAnd},  {"||", FilterToken::kOr},   {"==", FilterToken::kSign}, {"!=", FilterToken::kSign},
@@ -70,7 +70,7 @@ tl::expected<std::vector<FilterPiece>, std::string> filter_pieces(std::string_vi
     }
     if (text[at] == '"') {
       const std::size_t end = text.find('"', at + 1);
-      if (end == text.npos) return tl::unexpected(fmt::format("character {}: the quote has no end", at + 1));
+      if (end == text.npos) return tl::unexpected(fmt::format("character {}: the quote is not closed", at + 1));
       pieces.push_back({FilterToken::kQuoted, std::string(text.substr(at + 1, end - at - 1)), at});
       at = end + 1;
       continue;
@@ -87,8 +87,8 @@ tl::expected<std::vector<FilterPiece>, std::string> filter_pieces(std::string_vi
            std::string_view("\"()!=<>&|").find(text[end]) == std::string_view::npos)
       ++end;
     if (end == at)
-      return tl::unexpected(fmt::format("character {}: '{}' alone; {}", at + 1, text[at],
-                                        text[at] == '=' ? "equal is ==" : "and is &&, or is ||"));
+      return tl::unexpected(fmt::format("character {}: '{}' is not an operator; {}", at + 1, text[at],
+                                        text[at] == '=' ? "write ==" : "write && or ||"));
     std::string word(text.substr(at, end - at));
     const std::string small = lower_case(word);
     const auto join =
@@ -100,7 +100,7 @@ tl::expected<std::vector<FilterPiece>, std::string> filter_pieces(std::string_vi
   return pieces;
 }
 
-// "ip.flags", "infiniband.bth.x": a name as Wireshark's fields have it, of a protocol that can be in a capture.
+// "ip.flags", "infiniband.bth.x": a name in the form of Wireshark's fields, of a protocol that can be in a capture.
 bool reads_as_field(std::string_view word) {
   static constexpr std::string_view kProtocols[] = {"frame", "eth",  "vlan",       "ip",   "ipv6", "udp", "tcp",
                                                     "arp",   "icmp", "infiniband", "macc", "roce", "pfc", "weft"};
@@ -111,7 +111,7 @@ bool reads_as_field(std::string_view word) {
 
 }  // namespace
 
-// Recursive descent: or, and (also by standing side by side), not, then words and parentheses.
+// Recursive descent: or, and (also implicit between words), not, then words and parentheses.
 class PacketFilterParser {
  public:
   using What = PacketFilter::What;
@@ -166,7 +166,7 @@ class PacketFilterParser {
   bool parse() {
     if (now().token == FilterToken::kEnd) return true;
     filter.root_ = any();
-    if (problem.empty() && now().token != FilterToken::kEnd) fail(now(), "there is no ( for this )");
+    if (problem.empty() && now().token != FilterToken::kEnd) fail(now(), "there is no matching (");
     return problem.empty();
   }
 
@@ -210,7 +210,7 @@ class PacketFilterParser {
   std::size_t one() {
     const FilterPiece piece = take();
     if (++depth_ > kMostFilterDepth) {
-      fail(piece, "too deep");
+      fail(piece, "nested too deeply");
       return 0;
     }
     std::size_t out = 0;
@@ -219,11 +219,11 @@ class PacketFilterParser {
       out = node(Join::kNot, inner, 0);
     } else if (piece.token == FilterToken::kOpen) {
       out = any();
-      if (problem.empty() && take().token != FilterToken::kClose) fail(piece, "it is not closed");
+      if (problem.empty() && take().token != FilterToken::kClose) fail(piece, "the parenthesis is not closed");
     } else if (piece.token == FilterToken::kWord || piece.token == FilterToken::kQuoted) {
       out = word(piece);
     } else if (piece.token == FilterToken::kSign) {
-      fail(piece, "the name of a field is missing before it");
+      fail(piece, "a field name is missing before it");
     } else {
       fail(piece, "a word is missing before it");
     }
@@ -243,7 +243,7 @@ class PacketFilterParser {
                flag != std::end(kFlags)) {
       made.what = flag->what;
     } else if (reads_as_field(name)) {
-      fail(piece, is_field(name) ? "write what it is compared with: " + name + " == VALUE" : unknown(name));
+      fail(piece, is_field(name) ? "a comparison is missing: write " + name + " == VALUE" : unknown(name));
     } else {
       made.text = name;
     }
@@ -255,9 +255,9 @@ class PacketFilterParser {
     return std::any_of(std::begin(kFields), std::end(kFields), [&](const Field& each) { return each.name == name; });
   }
   static std::string unknown(const std::string& name) {
-    return fmt::format("there is no field {}; there are {}; text stands in quotes", name, PacketFilter::field_names());
+    return fmt::format("there is no field {}; fields are {}; write text in quotes", name, PacketFilter::field_names());
   }
-  // "==", or "eq" behind a field.
+  // "==", or "eq" after a field.
   std::optional<Compare> take_sign(std::string_view name) {
     static constexpr std::pair<std::string_view, Compare> kSigns[] = {
         {"==", Compare::kEqual},     {"!=", Compare::kNotEqual}, {">=", Compare::kGreaterEqual},
@@ -290,7 +290,7 @@ class PacketFilterParser {
     const bool only_equal =
         address || made.what == What::kPort || made.what == What::kOpcode || made.what == What::kFlow;
     if (only_equal && sign != Compare::kEqual && sign != Compare::kNotEqual)
-      return fail(piece, name + " is compared by == or !=");
+      return fail(piece, "use == or != with " + name);
     if (made.what == What::kPort || made.what == What::kOpcode) {
       made.text = small;
     } else if (made.what == What::kFlow) {
@@ -298,15 +298,14 @@ class PacketFilterParser {
       if (made.ends.empty()) return fail(value, "the run has no such flow");
     } else if (address) {
       const auto found = address_from_text(small);
-      if (!found) return fail(value, "it is no IP address");
+      if (!found) return fail(value, "not an IP address");
       made.address = *found;
     } else if (made.what == What::kTime || made.what == What::kTimeRelative) {
       const auto time_ns = filter_time_ns(small, made.what == What::kTime ? "" : "s");
-      if (!time_ns)
-        return fail(value, made.what == What::kTime ? "it is no time; write 20us" : "it is no time in seconds");
+      if (!time_ns) return fail(value, made.what == What::kTime ? "not a time; write 20us" : "not a time in seconds");
       made.number = *time_ns;
     } else {
-      if (!number) return fail(value, "it is no number");
+      if (!number) return fail(value, "not a number");
       made.number = *number;
     }
   }

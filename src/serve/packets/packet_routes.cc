@@ -23,12 +23,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kMostPackets = 5000;
-// Frames that one request looks at for its filter: a client that goes on with `next` sees progress.
+// Frames that one request checks against its filter: a client that continues with `next` sees progress.
 constexpr std::uint64_t kMostScanned = 200'000;
 constexpr std::int64_t kMostNumber = std::int64_t{1} << 53;
 
 Response json_of_packets(const Json& json) {
-  // Comments and names in a capture may be no UTF-8.
+  // Comments and names in a capture may be invalid UTF-8.
   return {200, "application/json", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), {}, {}};
 }
 
@@ -91,8 +91,8 @@ Response list_packets(const Request& request, const IndexedCapture& capture, con
   const auto filter = PacketFilter::parse(
       request.text("filter"), [&](const std::string& flow) { return ends_of_flow(request.match[0], directory, flow); });
   if (!filter)
-    return problem(400, "the filter: " + filter.error(),
-                   "ce, cnp, nak, pause, again, qp==17, ip.src==10.0.0.1; and, or, not, ( )");
+    return problem(400, "filter: " + filter.error(),
+                   "ce, cnp, nak, pause, retransmitted, qp==17, ip.src==10.0.0.1; and, or, not, ( )");
   const std::uint64_t frames = capture.index.frames();
   std::uint64_t first = static_cast<std::uint64_t>(*offset) + 1;
   if (*from_ps > 0) first = capture.index.first_at(observe::Capture::kEpoch_ns + *from_ps / 1000);
@@ -104,7 +104,7 @@ Response list_packets(const Request& request, const IndexedCapture& capture, con
   pcap::CapturedPacket captured;
   std::int64_t first_ns = 0;
   if (pcap::FrameReader start(capture.index, 1); start.next(captured)) first_ns = captured.time_ns;
-  std::uint64_t next = first - 1;  // offset of the next: frames looked at so far
+  std::uint64_t next = first - 1;  // offset of the next: frames checked so far
   while (packets.size() < static_cast<std::size_t>(*limit) && next - (first - 1) < kMostScanned &&
          reader.next(captured)) {
     next = reader.number();
@@ -149,7 +149,7 @@ Response one_packet(const Request& request, const IndexedCapture& capture, const
                    fmt::format("the capture has packets 1 to {}", capture.index.frames()));
   pcap::FrameReader reader(capture.index, number);
   pcap::CapturedPacket captured;
-  if (!reader.next(captured)) return problem(404, "the capture has changed", "load it again");
+  if (!reader.next(captured)) return problem(404, "the capture has changed", "reload the list");
   const pcap::CaptureInterface& interface = reader.interface(captured);
   analyze::Addresses addresses;
   analyze::Frame frame = begin_frame(captured, number);
@@ -163,13 +163,13 @@ Response one_packet(const Request& request, const IndexedCapture& capture, const
   answer["speed_bps"] = interface.speed_bps;
   answer["total"] = capture.index.frames();
   answer["message"] = nullptr;
-  // The ends of a long message may be far: who does not need them says message=0.
+  // The ends of a long message may be far apart: message=0 skips the search.
   if (const auto span = request.text("message") == "0" ? std::nullopt : message_of(capture, number))
     answer["message"] = {{"first", span->first}, {"last", span->last}};
   return json_of_packets(answer);
 }
 
-// Of a run that is there and has a capture; otherwise the answer that says what to do.
+// For a run that exists and has a capture; otherwise the answer is an error with a remedy.
 template <typename Answer>
 Response with_capture(const Request& request, const RunPlace& place, CaptureBook& book, Answer answer) {
   const auto directory = place.find(request.match[0]);
@@ -178,7 +178,7 @@ Response with_capture(const Request& request, const RunPlace& place, CaptureBook
   if (!capture) return problem(500, capture.error());
   if (*capture == nullptr)
     return problem(404, fmt::format("the run {} has no capture", request.match[0]),
-                   "run it with --capture all, or with the ports that matter: --capture leaf0:swp1");
+                   "run it with --capture all, or with selected ports: --capture leaf0:swp1");
   return answer(request, **capture, *directory);
 }
 

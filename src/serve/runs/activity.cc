@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostCells = 24'000'000;            // ports times bins
 constexpr std::uint64_t kMostSeriesSamples = 50'000'000;  // of one series
 
-// 1 for anything above nothing, 255 for all.
+// 1 for anything above zero, 255 for 100 %.
 std::uint8_t byte_of(double share) {
   if (!(share > 0)) return 0;
   return static_cast<std::uint8_t>(std::clamp(std::lround(share * 255), 1L, 255L));
@@ -42,7 +42,7 @@ class ActivityReader {
     }
   }
 
-  // From the totals of the run alone.
+  // From the totals of the run only.
   void fill_whole_run() {
     out_.bins = 1;
     out_.window = {0, std::max<Time_ps>(1, run_.end_ps())};
@@ -178,7 +178,7 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
     return out;
   }
   out.window = window;
-  if (range.count == 0) {  // behind the last sample
+  if (range.count == 0) {  // after the last sample
     out.bins = 1;
     out.used.assign(out.ports.size(), 0);
     for (auto* each : {&out.paused, &out.queue}) each->assign(out.ports.size(), 0);

@@ -1,5 +1,5 @@
-// Answers about runs that are over, kept for who asks again: the same files give the same answer. The oldest go first
-// when there is no more room.
+// Answers about finished runs, kept for repeated requests: the same files give the same answer. The least recently used
+// are dropped when the cache is full.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@ class AnswerCache {
  public:
   explicit AnswerCache(std::size_t most_B = std::size_t{96} << 20) : most_B_(most_B) {}
 
-  // Null when there is none. Who has it keeps it, whatever the cache forgets.
+  // Null when there is none. A returned answer stays valid when the cache drops it.
   std::shared_ptr<const std::string> find(const std::string& key);
-  // Larger than a quarter of the room: not kept.
+  // Not kept if larger than a quarter of the cache.
   void keep(const std::string& key, std::shared_ptr<const std::string> body);
   std::size_t size_B() const;
 
  private:
-  static constexpr std::size_t kEntry_B = 256;  // what the lists and the allocator add to one
+  static constexpr std::size_t kEntry_B = 256;  // overhead of the lists and the allocator per entry
   struct Entry {
     std::string key;
     std::shared_ptr<const std::string> body;
@@ -32,7 +32,7 @@ class AnswerCache {
   std::size_t most_B_;
   mutable std::mutex mutex_;
   std::size_t size_B_ = 0;
-  std::list<Entry> entries_;  // that used last first
+  std::list<Entry> entries_;  // the most recently used first
   std::unordered_map<std::string_view, std::list<Entry>::iterator> places_;
 };
 

@@ -17,31 +17,32 @@ struct Remedy {
 
 // By the reasons of drop records.
 constexpr Remedy kDropRemedies[] = {
-    {"port down", "link: see why it went down; routing: withdraw the routes over it sooner (BFD, carrier detection)"},
+    {"port down",
+     "link: find out why it went down; routing: withdraw the routes over it sooner (BFD, carrier detection)"},
     {"headroom exhausted", "switch: headroom for this cable, MTU and rate; leave it to `headroom: auto`"},
-    {"PFC watchdog", "find the port that sends the pauses: the watchdog drops what it had stopped"},
+    {"PFC watchdog", "find the port that sends the pauses; the watchdog drops the packets that they hold up"},
     {"Tail drop", "switch: a queue of a lossless class must have no limit of its own; see its buffer profile"},
-    {"WRED", "switch: ECN in place of drops, and ECT in the packets"},
+    {"WRED", "switch: ECN marking instead of drops; packets must be ECT"},
 };
 constexpr Remedy kDropCauses[] = {
-    {"port down", "the link that they were to leave by was down, and routes still led there"},
-    {"headroom exhausted", "there was no room left for what came after XOFF"},
-    {"PFC watchdog", "the PFC watchdog took their queue for a storm and dropped what it held"},
+    {"port down", "the outgoing link was down, and routes still pointed to it"},
+    {"headroom exhausted", "the headroom was full when packets arrived after XOFF"},
+    {"PFC watchdog", "the PFC watchdog detected a pause storm on their queue and dropped its packets"},
     {"Tail drop", "their queue was full"},
     {"WRED", "RED dropped them: they could not be marked, or marking is off"},
 };
 constexpr Remedy kHeldRemedies[] = {
     {lab::held::kSockets,
-     "NCCL: without NCCL_IB_DISABLE=1; NCCL_IB_HCA names the NICs; NCCL_DEBUG=INFO says what it took"},
+     "NCCL: do not set NCCL_IB_DISABLE=1; set the NICs with NCCL_IB_HCA; NCCL_DEBUG=INFO prints the choice"},
     {lab::held::kPace,
      "fewer senders at once, ECN thresholds and DCQCN for this rate, or more capacity at the port that marks"},
     {lab::held::kQueueing, "fewer senders at once, lower ECN thresholds, or more capacity at that port"},
-    {lab::held::kPause, "see the queue behind the pauses; ECN thresholds below XOFF"},
+    {lab::held::kPause, "check the queue that causes the pauses; ECN thresholds below XOFF"},
     {lab::held::kRecovery, "find where packets are lost"},
-    {lab::held::kAgain, "find where packets are lost; selective repeat sends only those again"},
-    {lab::held::kCpu, "post more at a time, or more threads"},
+    {lab::held::kAgain, "find where packets are lost; selective repeat retransmits only the lost ones"},
+    {lab::held::kCpu, "more work requests per post, or more threads"},
     {lab::held::kMessageRate, "larger messages, or more queue pairs"},
-    {lab::held::kContext, "fewer queue pairs at work, or a NIC that holds more"},
+    {lab::held::kContext, "fewer active queue pairs, or a NIC with a larger context cache"},
 };
 
 template <std::size_t kCount>
@@ -51,7 +52,7 @@ std::string text_of(const Remedy (&list)[kCount], const std::string& word) {
   return found == std::end(list) ? "" : found->text;
 }
 
-// Why the switch lost packets of this queue, by its records: the most frequent first.
+// The reasons why the switch lost packets of this queue, from its drop records, the most frequent first.
 struct DropGroup {
   std::string reason, port;
   std::int64_t count = 0;
@@ -87,10 +88,10 @@ std::vector<CauseFinding> lossless_loss_findings(OpenRun& run) {
                              counted(static_cast<std::uint64_t>(rows.integer(5)), "packet"), rows.integer(2), place);
     const std::vector<DropGroup> drops = drops_of(run, place, rows.integer(2));
     for (const DropGroup& group : drops)
-      each.evidence.push_back({fmt::format("{} of the records: {} at {}", group.count, group.reason, group.port),
+      each.evidence.push_back({fmt::format("drop records: {} x {} at {}", group.count, group.reason, group.port),
                                group.port, group.first_ps});
     if (rows.integer(3) == 0) {
-      each.cause = "the hosts take this class for lossless, and the switch maps it to one that is not";
+      each.cause = "the hosts treat this class as lossless, but the switch maps it to a lossy class";
       each.remedy = "switch: map the DSCP to the lossless priority, as the hosts do";
     } else if (rows.integer(1) != 0) {
       each.cause = "the receive buffer of the NIC was full before its pause took effect";
@@ -100,7 +101,7 @@ std::vector<CauseFinding> lossless_loss_findings(OpenRun& run) {
       each.cause = cause.empty() ? drops.front().reason : drops.front().reason + ": " + cause;
       each.remedy = text_of(kDropRemedies, drops.front().reason);
     } else {
-      each.cause = "the records of drops do not say why";
+      each.cause = "the drop records do not give a reason";
     }
     if (each.evidence.empty()) each.evidence.push_back({"", place, std::nullopt});
     out.push_back(std::move(each));
@@ -110,7 +111,7 @@ std::vector<CauseFinding> lossless_loss_findings(OpenRun& run) {
 
 std::vector<CauseFinding> held_findings(const lab::Explanation& explanation) {
   constexpr std::size_t kMostCauses = 3, kMostStragglers = 3;
-  constexpr double kWorthAFinding = 0.2;  // of what the first cause took
+  constexpr double kWorthAFinding = 0.2;  // of the time of the first cause
   std::vector<CauseFinding> out;
   for (std::size_t i = 0; i < std::min(explanation.stragglers.size(), kMostStragglers); ++i) {
     const lab::Straggler& late = explanation.stragglers[i];
@@ -138,7 +139,7 @@ std::vector<CauseFinding> held_findings(const lab::Explanation& explanation) {
                            : fmt::format("{} of {}: {}; most of all {}, {} of its time", group.flows,
                                          counted(sent, "flow"), group.cause, flow.id, lab::share_text(flow.share));
     each.evidence.push_back(
-        {fmt::format("{} begins", flow.id), flow.root.empty() ? flow.from : flow.root, flow.first_ps});
+        {fmt::format("{} starts", flow.id), flow.root.empty() ? flow.from : flow.root, flow.first_ps});
     out.push_back(std::move(each));
   }
   return out;

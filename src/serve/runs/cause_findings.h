@@ -1,5 +1,5 @@
-// Findings that come from what the run recorded: packets of a lossless class that were lost and why, what held flows
-// back, stragglers of jobs. Each has its moment.
+// Findings from the records of the run: lost packets of a lossless class and the reason, bottlenecks of flows,
+// stragglers of jobs. Each has its time.
 #pragma once
 
 #include <cstdint>

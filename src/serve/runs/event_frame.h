@@ -1,5 +1,5 @@
-// Which frame of a capture an event is about: what it looks like, where it passes, and on which side of the event's
-// time. Filled in by who reads events, found by packets/event_packets.h.
+// Which frame of a capture belongs to an event: its kind, its port, and whether it is before or after the event. Filled
+// in by the reader of events, found by packets/event_packets.h.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ enum class EventFrameKind : std::uint8_t {
 
 struct EventFrame {
   EventFrameKind kind = EventFrameKind::kNone;
-  std::string port, peer;   // where the event is, and the other end of the cable if its capture will do
-  std::string destination;  // the host port that it goes to
+  std::string port, peer;   // the port of the event, and the other end of the cable if a capture there is enough
+  std::string destination;  // the destination host port
   std::uint32_t qp = 0, psn = 0;
   int pause_class = 0;
   std::string fault;
 };
 
-// Events that follow from a frame: theirs is the last that is not later. Of the others it is the first that is not
-// earlier.
+// True for events that follow from a frame: it is the last frame that is not later. For others it is the first frame
+// that is not earlier.
 constexpr bool comes_before_event(EventFrameKind kind) {
   return kind == EventFrameKind::kCnpIn || kind == EventFrameKind::kNakIn || kind == EventFrameKind::kRnrIn ||
          kind == EventFrameKind::kLost;

@@ -18,7 +18,7 @@ Json number_or_null(const lab::SqliteRows& rows, int column) {
   return rows.is_null(column) ? Json() : Json(rows.integer(column));
 }
 
-// Headroom of priority groups: by port, and what ports without a row of their own have. Older runs do not say.
+// Headroom of priority groups: by port, and the default of ports without a row. Older runs do not have it.
 class Headrooms {
  public:
   explicit Headrooms(OpenRun& run) {
@@ -63,7 +63,7 @@ Json links_of_fabric(OpenRun& run) {
   return list;
 }
 
-// The limits are those of a switch; every port with a cable has them.
+// The limits are per switch; they apply to every port with a cable.
 Json queues_of_fabric(OpenRun& run, const Headrooms& headrooms) {
   std::map<std::string, std::vector<std::string>> ports;
   lab::SqliteRows cabled(run.file(),
@@ -97,7 +97,7 @@ Response fabric_of(OpenRun& run) {
 Response activity_of(const Request& request, OpenRun& run) {
   const auto window = window_of(request, run);
   const auto bins = request.number("bins", 600, 1, 4096);
-  if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
+  if (!window) return problem(422, "from_ps and to_ps are times in picoseconds, from_ps before to_ps");
   if (!bins) return problem(422, "bins is a number from 1 to 4096");
   const Activity activity = read_activity(run, *window, static_cast<std::uint32_t>(*bins));
   return json_answer(Json{{"bins", activity.bins},

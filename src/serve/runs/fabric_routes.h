@@ -1,4 +1,4 @@
-// /api/runs/ID/fabric and /activity (docs/api.md): what stands where, and how busy every direction of every link was
+// /api/runs/ID/fabric and /activity (docs/api.md): the topology, and how busy every direction of every link was
 // over time.
 #pragma once
 

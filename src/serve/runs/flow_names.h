@@ -1,4 +1,4 @@
-// Which flow a queue pair is of. A flow is named as in reports and by explain: "incast/3"; what other workloads sent
+// The flow of a queue pair. A flow is named as in reports and by explain: "incast/3"; what other workloads sent
 // from one port to another is "write-bw/h0:p0>h1:p0".
 #pragma once
 
@@ -17,7 +17,7 @@ class FlowNames {
 
   // Of the sender with this number at this port; empty: not known.
   std::string of_sender(const std::string& port, std::int64_t qpn) const;
-  // Of what arrives at this number of `to` and comes from `from`.
+  // Of packets from `from` to this number at `to`.
   std::string of_receiver(const std::string& from, const std::string& to, std::int64_t qpn) const;
 
  private:

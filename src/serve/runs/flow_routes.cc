@@ -52,7 +52,7 @@ Json latency_or_null(const Latencies& latencies, const std::string& id, Time_ps 
   return at == latencies.end() ? Json() : Json(at->second.*value);
 }
 
-// Flows of the lab. Their start is stored from the start of their workload.
+// Flows of the lab. Their start is stored relative to the start of their workload.
 std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::string, const lab::FlowAnswer*>& answers,
                                 const Latencies& latencies, FlowTable& out) {
   std::set<std::string> ids;
@@ -80,7 +80,7 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
   return ids;
 }
 
-// What other workloads sent from one port to another.
+// Traffic of other workloads from one port to another.
 void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set<std::string>& rows_of_table,
                const Latencies& latencies, FlowTable& out) {
   std::map<std::pair<std::string, std::string>, std::int64_t> cnps;
@@ -118,11 +118,11 @@ std::set<std::string> ids_of(const std::string& text) {
   return ids;
 }
 
-// Of the queue pairs of each flow, the first that has one.
+// The path of the first queue pair of each flow that has one.
 Response paths_of(const Request& request, OpenRun& run) {
   const std::set<std::string> ids = ids_of(request.text("flows"));
   if (ids.empty() || ids.size() > kMostPaths)
-    return problem(422, "flows names up to 2000 flows", "flows=incast/3,incast/4");
+    return problem(422, "flows takes up to 2000 names", "flows=incast/3,incast/4");
   const FlowNames names(run);
   std::map<std::string, std::int64_t> senders;
   lab::SqliteRows rows(run.file(),

@@ -23,7 +23,7 @@ struct Measured {
   std::vector<double> goodput_bps;
 };
 
-// Each point is the share of those that are at most x; the last is the largest.
+// Each point is the share of values that are at most x; the last is the largest value.
 Json distribution(std::vector<Time_ps> values) {
   if (values.empty()) return nullptr;
   std::sort(values.begin(), values.end());
@@ -47,7 +47,7 @@ Json distribution(std::vector<Time_ps> values) {
           {"cdf", {{"x", x}, {"share", share}}}};
 }
 
-// Buckets are at equal distances on a logarithmic axis, and so are those that stay. The last is the largest.
+// Buckets are at equal distances on a logarithmic axis, and so are those that are kept. The last is the largest.
 Json distribution(const LatencyRow& latency) {
   if (latency.messages <= 0) return nullptr;
   Json x = Json::array(), share = Json::array();

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr int kMostDrops = 200;
 
-// {group: {name: value}} of what results.json has of one port: its objects of numbers, and its classes one by one.
+// {group: {name: value}} of one port of results.json: its objects of numbers, and its classes one by one.
 Json groups_of_port(const Json& port) {
   Json groups = Json::object();
   for (const auto& [name, value] : port.items()) {
@@ -43,7 +43,7 @@ void add_port(const Json& port, Json& counters) {
   counters[colon == text.npos ? text : text.substr(colon + 1)] = groups_of_port(port);
 }
 
-// As results.json has a host or a switch: a port, a list of them, or an object with `ports`.
+// A host or a switch in results.json: a port, a list of ports, or an object with `ports`.
 Json counters_of_node(const std::string& text) {
   Json counters = Json::object();
   const Json json = Json::parse(text, nullptr, false);

@@ -19,7 +19,7 @@ constexpr std::int64_t kSchema = 1;  // PRAGMA user_version that this reads
 std::string cache_key(const Request& request, const std::string& directory) {
   std::string key = stamp_of(directory) + "\n" + request.path;
   for (const auto& [name, value] : request.query) {
-    // Lengths, so that no value can look like another parameter.
+    // With lengths, so that a value cannot be mistaken for another parameter.
     if (name != "token") key += fmt::format("\n{}={}:{}", name, value.size(), value);
   }
   return key;
@@ -44,7 +44,7 @@ OpenRun::OpenRun(std::string id, std::string directory)
       file_(directory_ + "/results.sqlite", lab::SqliteFile::Mode::kRead) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(directory_ + "/results.sqlite", ignored)) {
-    problem_ = fmt::format("{} has no results.sqlite: a study of several runs, or a run that did not end", id_);
+    problem_ = fmt::format("{} has no results.sqlite: a study of several runs, or a run that did not finish", id_);
     return;
   }
   lab::SqliteRows version(file_, "PRAGMA user_version");
@@ -58,7 +58,7 @@ OpenRun::OpenRun(std::string id, std::string directory)
   } else if (!has_table("sender") || !has_table("series") || !has_table("queue_limit")) {
     problem_ = fmt::format("results.sqlite of {} was written by an older weft, or is not of a run", id_);
   } else if (end_ps() < 0) {
-    problem_ = fmt::format("results.sqlite of {} is damaged: a run that ends before it begins", id_);
+    problem_ = fmt::format("results.sqlite of {} is damaged: the run ends before it starts", id_);
   }
 }
 
@@ -102,9 +102,9 @@ Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler) {
   return [&place, &cache, handler = std::move(handler)](const Request& request) {
     const std::string& id = request.match[0];
     const auto directory = place.find(id);
-    if (!directory) return problem(404, fmt::format("there is no run {}", id), "GET /api/runs lists those there are");
+    if (!directory) return problem(404, fmt::format("there is no run {}", id), "GET /api/runs lists the runs");
     if (is_being_written(*directory))
-      return problem(409, fmt::format("{} is being written", id), "ask again when the run has ended");
+      return problem(409, fmt::format("{} is being written", id), "try again when the run has ended");
     const std::string key = cache_key(request, *directory);
     if (auto body = cache.find(key)) return shared_answer(std::move(body));
     try {

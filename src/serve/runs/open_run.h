@@ -1,5 +1,5 @@
-// A run that is asked about: its directory and its results.sqlite, open for one request. Who answers gets it from
-// on_run(), which also says what is wrong with a run that cannot be read, and keeps answers.
+// The run of a request: its directory and its results.sqlite, open for one request. Handlers get it from on_run(),
+// which also answers for runs that cannot be read, and keeps answers.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class OpenRun {
   std::string problem_;
 };
 
-// Somebody writes to this directory now.
+// True while another process writes to this directory.
 bool is_being_written(const std::string& directory);
 // Changes when the run's files do.
 std::string stamp_of(const std::string& directory);
@@ -52,7 +52,7 @@ Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler);
 struct TimeWindow {
   Time_ps from_ps = 0, to_ps = 0;
 };
-// Nothing: they are no numbers, or empty.
+// Nothing: not numbers, or an empty window.
 std::optional<TimeWindow> window_of(const Request& request, const OpenRun& run);
 
 }  // namespace weft::serve

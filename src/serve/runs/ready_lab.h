@@ -1,5 +1,4 @@
-// What a run's lab has that the ready lab of its name has not, and the other way round: how the page says what somebody
-// changed in the editor.
+// Differences between a run's lab and the ready lab of the same name: the page shows them as changes to the lab.
 #pragma once
 
 #include <optional>

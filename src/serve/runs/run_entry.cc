@@ -49,7 +49,7 @@ Json empty_entry(const std::string& id, const std::string& directory) {
           {"changed_s", changed_s(directory)}};
 }
 
-// What differs from the ready lab of that name; null: there is none, or one of them cannot be read.
+// Differences from the ready lab of the same name; null: there is none, or one of them cannot be read.
 Json changes_of(const OpenRun& run) {
   const auto text = read_file(run.directory() + "/lab.yaml", kMostLabText_B);
   const std::vector<std::string> set = set_of(run);
@@ -169,7 +169,7 @@ Json link(std::string text, const char* view, Json parameters) {
   return {{"text", std::move(text)}, {"view", view}, {"parameters", std::move(parameters)}};
 }
 
-// The moment, the port and the flow that the headline speaks of.
+// Links to the time, the port and the flows of the headline.
 Json links_of(const lab::Explanation& explanation) {
   Json links = Json::array();
   if (!explanation.incidents.empty()) {
@@ -250,7 +250,7 @@ std::string run_entry(const std::string& id, const std::string& directory) {
 std::string running_entry(const std::string& id, const std::string& directory) {
   Json entry = empty_entry(id, directory);
   entry["state"] = "running";
-  entry["headline"] = "It is being written.";
+  entry["headline"] = "The run is being written.";
   return json_text(entry);
 }
 

@@ -1,4 +1,4 @@
-// What /api/runs says of each run, and /api/runs/ID of one (docs/api.md).
+// The entry of a run in /api/runs, and the details in /api/runs/ID (docs/api.md).
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace weft::serve {
 
-// As JSON. Of a run, of a study of several, or of one that is damaged: then `problem` says how.
+// As JSON: of a run, of a study of several, or of a damaged run.
 std::string run_entry(const std::string& id, const std::string& directory);
-// Of one that somebody is writing now: what its files said before counts no more.
+// Of a run that is being written; its old files are ignored.
 std::string running_entry(const std::string& id, const std::string& directory);
-// The same and more, of a run that can be read.
+// The entry and the details of a readable run.
 std::string run_details(OpenRun& run);
 
 // "leaf0:swp1" -> "leaf0".
 std::string node_of_port(const std::string& port);
-// A text by lines, without empty ones.
+// The lines of a text, without empty ones.
 std::vector<std::string> lines_of(const std::string& text);
-// What --set has changed in the lab.
+// The --set changes of the run.
 std::vector<std::string> set_of(const OpenRun& run);
 
 }  // namespace weft::serve

@@ -23,7 +23,7 @@ std::set<std::string> kinds_of(const std::string& text) {
 Response events_of(const Request& request, OpenRun& run, const FindPackets& find_packets) {
   const auto window = window_of(request, run);
   const auto limit = request.number("limit", 2000, 1, 50'000);
-  if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
+  if (!window) return problem(422, "from_ps and to_ps are times in picoseconds, from_ps before to_ps");
   if (!limit) return problem(422, "limit is a number from 1 to 50000");
   RunEvents read = read_events(run, *window, kinds_of(request.text("kinds")));
   const std::uint64_t merged = thin_events(read.events, *window, static_cast<std::size_t>(*limit));

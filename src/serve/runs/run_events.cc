@@ -81,11 +81,13 @@ class EventReader {
       return fmt::format("{} from {}, PSN {}", counted(event.count, "NAK"), peer, rows.integer(12));
     if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);
     if (event.kind == "timeout")
-      return fmt::format("{} without an answer of {}, PSN {}", counted(event.count, "timeout"), peer, rows.integer(12));
+      return fmt::format("{} without an answer from {}, PSN {}", counted(event.count, "timeout"), peer,
+                         rows.integer(12));
     if (event.kind == "retransmission")
-      return fmt::format("{} sent again to {}, from PSN {} on", counted(event.count, "packet"), peer, rows.integer(12));
-    if (event.kind == "pfc_storm") return fmt::format("the watchdog finds queue {} in a pause storm", rows.integer(7));
-    if (event.kind == "pfc_storm_over") return fmt::format("the pause storm of queue {} is over", rows.integer(7));
+      return fmt::format("{} retransmitted to {}, from PSN {}", counted(event.count, "packet"), peer, rows.integer(12));
+    if (event.kind == "pfc_storm")
+      return fmt::format("the watchdog detects a pause storm on queue {}", rows.integer(7));
+    if (event.kind == "pfc_storm_over") return fmt::format("the pause storm on queue {} has ended", rows.integer(7));
     if (event.kind == "link_down") return "link down";
     if (event.kind == "link_up") return "link up";
     return event.kind;
@@ -132,7 +134,7 @@ class EventReader {
     return at == peers_.end() ? "" : at->second;
   }
 
-  // Files of older versions lack it.
+  // Files of older versions do not have it.
   bool has_egress_bytes() {
     lab::SqliteRows rows(run_.file(), "SELECT 1 FROM pragma_table_info('pause_event') WHERE name = 'egress_B'");
     return rows.next();
@@ -146,7 +148,7 @@ class EventReader {
     return text;
   }
 
-  // One for each XOFF that was sent, as long as it lasted. What the watchdog ended is told as well.
+  // One event for each XOFF that was sent, until its end, and one for each action of the watchdog.
   void read_pauses() {
     lab::SqliteRows rows(
         run_.file(),
@@ -214,7 +216,7 @@ class EventReader {
     }
   }
 
-  // One for each fault that took effect, as long as it lasted.
+  // One event for each fault that took effect, until its end.
   void read_faults() {
     if (!run_.has_table("fault_time")) return;  // an older run
     lab::SqliteRows rows(run_.file(),
@@ -256,7 +258,7 @@ std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& windo
   if (events.size() <= limit) return 0;
   std::map<std::string, std::size_t> counts;
   for (const RunEvent& event : events) ++counts[event.kind];
-  // Rare kinds keep all of theirs; the rest is shared by the others.
+  // Rare kinds keep all of their events; the remaining limit is shared by the others.
   std::vector<std::size_t> sizes;
   for (const auto& [kind, count] : counts) sizes.push_back(count);
   std::sort(sizes.begin(), sizes.end());

@@ -1,5 +1,5 @@
-// What happened in a run, as one list in order of time: marks, CNPs, rate cuts, losses,
-// retransmissions, pauses, the watchdog, links, faults.
+// The events of a run as one list in order of time: marks, CNPs, rate cuts, losses, retransmissions, pauses, the
+// watchdog, links, faults.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct RunEvents {
   std::map<std::string, std::uint64_t> kinds;  // of the whole run: how many of each
 };
 
-// Those that touch the window and are of these kinds; no kind: all.
+// Events in the window of these kinds; no kind: all.
 RunEvents read_events(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds);
 
-// At most `limit` or so of them: where a kind has too many, those of an equal part of the time are one, with their
-// count. Returns how many went into others.
+// About `limit` of them: if a kind has too many, the events of each equal part of the time are merged, with their
+// count. Returns the number of events merged into others.
 std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& window, std::size_t limit);
 
 }  // namespace weft::serve

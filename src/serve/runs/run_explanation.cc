@@ -14,7 +14,7 @@ namespace {
 lab::Explanation read_explanation(const std::string& directory) {
   auto evidence = explain::read_evidence(directory);
   if (!evidence) throw std::runtime_error(evidence.error().message);
-  // Each drop is a row of its own in the file.
+  // Each drop is a row in the file.
   std::vector<lab::DropEvidence> drops;
   for (const lab::DropEvidence& drop : evidence->drops) lab::merge_drop(drops, drop);
   evidence->drops = std::move(drops);

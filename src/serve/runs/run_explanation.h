@@ -1,4 +1,4 @@
-// The judgement about a run (results/explanation.h), read from its directory.
+// The explanation of a run (results/explanation.h), read from its directory.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 namespace weft::serve {
 
 // Of the whole run, without the packet numbers of its capture, which take longer. Throws when the store is damaged.
-// Those of the last few runs are kept: every view of a run asks for it.
+// Those of the last few runs are kept, because every view of a run needs it.
 std::shared_ptr<const lab::Explanation> explanation_of(const std::string& directory);
 
 }  // namespace weft::serve

@@ -57,7 +57,7 @@ void add_failures(OpenRun& run, Json& list) {
   for (const std::string& line : lines_of(run.text("failures")))
     list.push_back(finding("error", "run", "failure", line));
   if (run.text("interrupted") == "1")
-    list.push_back(finding("warning", "run", "interrupted", "the run was interrupted: what it has is not the whole"));
+    list.push_back(finding("warning", "run", "interrupted", "the run was interrupted: its results are incomplete"));
 }
 
 void add_causes(const std::vector<CauseFinding>& causes, Json& list) {
@@ -78,10 +78,10 @@ struct IncidentKind {
   const char* remedy;
 };
 constexpr IncidentKind kIncidentKinds[] = {
-    {"deadlock", "error", "routing without circles (up, then down), and a PFC watchdog as the last resort"},
-    {"storm", "error", "find the port that sends the pauses; a PFC watchdog limits what it stops"},
-    {"loss", "error", "see the reasons of the drops at this port"},
-    {"link", "error", "see the cable, its FEC and its counters"},
+    {"deadlock", "error", "loop-free routing (up, then down), and a PFC watchdog as the last resort"},
+    {"storm", "error", "find the port that sends the pauses; a PFC watchdog limits their effect"},
+    {"loss", "error", "check the drop reasons at this port"},
+    {"link", "error", "check the cable, its FEC and its counters"},
     {"receiver", "warning", "the receiver is the limit: its PCIe, its memory, or its CPU"},
     {"congestion", "warning", "fewer senders at once, ECN thresholds below XOFF, or more capacity there"},
 };
@@ -99,10 +99,9 @@ void add_incidents(const lab::Explanation& explanation, Json& list) {
       each["evidence"].push_back(evidence_row(step.text, step.time_ps, step.packet ? Json(*step.packet) : Json(),
                                               step.port.empty() ? step.where : step.port));
     }
-    std::string cause = fmt::format("it began at {}", incident.root);
-    if (!incident.flows.empty()) cause += fmt::format("; {} pass there", counted(incident.flows.size(), "flow"));
-    if (!incident.victims.empty())
-      cause += fmt::format("; {} stopped that do not", counted(incident.victims.size(), "flow"));
+    std::string cause = fmt::format("starts at {}", incident.root);
+    if (!incident.flows.empty()) cause += fmt::format("; {} through it", counted(incident.flows.size(), "flow"));
+    if (!incident.victims.empty()) cause += fmt::format("; {} stopped", counted(incident.victims.size(), "other flow"));
     each["cause"] = incident.root.empty() ? "" : cause;
     if (is_known) each["remedy"] = {kind->remedy};
     list.push_back(std::move(each));
@@ -127,7 +126,7 @@ void add_analysis_findings(const analyze::Analysis& analysis, Json& list) {
   }
 }
 
-// What the results have, whatever was found in it.
+// The contents of the results, independent of findings.
 void say_results(OpenRun& run, Json& looked_at) {
   const auto count_of = [&](const char* query) {
     lab::SqliteRows rows(run.file(), query);
@@ -159,12 +158,12 @@ void say_checks(const analyze::Analysis& analysis, Json& looked_at) {
   }
 }
 
-// What takes longer than a person waits for is left to the verb.
+// An analysis that takes longer than kLongestAnalysis is left to `weft analyze`.
 void add_analysis(OpenRun& run, Json& list, Json& looked_at) {
   std::vector<std::string> files = observe::capture_files(run.directory() + "/capture.pcapng");
   std::erase_if(files, [](const std::string& file) { return !is_own_file(file); });
   if (files.empty()) {
-    looked_at.push_back("capture: the run has none, packets were not looked at (weft run --capture all)");
+    looked_at.push_back("capture: the run has none, packets were not analysed (weft run --capture all)");
     return;
   }
   analyze::AnalyzeOptions options;
@@ -183,10 +182,10 @@ void add_analysis(OpenRun& run, Json& list, Json& looked_at) {
       list.push_back(finding("warning", "analyze", "capture", analysis.error()));
     }
   } catch (const TooLong&) {
-    Json each = finding("note", "analyze", "capture", "the capture is too large to be analysed here");
-    each["remedy"] = {"weft analyze capture.pcapng, in the directory of the run"};
+    Json each = finding("note", "analyze", "capture", "the capture takes too long to analyse here");
+    each["remedy"] = {"run weft analyze capture.pcapng in the directory of the run"};
     list.push_back(std::move(each));
-    looked_at.push_back("capture: not looked at, it is too large");
+    looked_at.push_back("capture: not analysed, it takes too long");
   }
 }
 

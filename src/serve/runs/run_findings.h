@@ -1,5 +1,5 @@
-// What there is to say about a run: expectations that are not met, what failed, incidents with their chains, and what
-// the analysis of its capture finds.
+// The findings of a run: expectations that are not met, failures, incidents with their chains, and the findings of its
+// capture.
 #pragma once
 
 #include <string>

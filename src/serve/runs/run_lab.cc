@@ -15,7 +15,7 @@ tl::expected<lab::Lab, std::string> lab_of_run(const OpenRun& run) {
   if (!text) return tl::unexpected("lab.yaml: " + text.error());
   const std::uint64_t seed = std::strtoull(run.text("seed").c_str(), nullptr, 10);
   std::vector<std::string> set = set_of(run);
-  // A run may be somebody else's: the files that its lab names stay closed. Its workloads alone name files.
+  // A run may come from another user: files that its lab names are not opened. Only workloads name files.
   auto lab = lab::read_lab(*text, path, set, seed, lab::Trust::kNoFiles);
   if (!lab) {
     set.insert(set.end(), {"workloads=", "expect="});

@@ -9,7 +9,7 @@
 
 namespace weft::serve {
 
-// The error is why it cannot be read: its files may have been elsewhere.
+// The error is the reason why it cannot be read: its files may have been in another place.
 tl::expected<lab::Lab, std::string> lab_of_run(const OpenRun& run);
 
 }  // namespace weft::serve

@@ -25,7 +25,7 @@ std::int64_t written_ns(const std::string& directory) {
 
 bool RunList::is_fresh(Clock::time_point asked) const {
   if (latest_ == nullptr) return false;
-  // One that began after the question says what was there when it was asked.
+  // A scan that started after the request has the state at the request.
   if (began_ >= asked) return true;
   const auto age = age_.count() == 0 ? Clock::duration{} : std::max<Clock::duration>(age_, kShareOfLooking * took_);
   return began_ > changed_ && asked - began_ < age;
@@ -74,7 +74,7 @@ const RunList::Entry& RunList::entry_of(const NamedRun& run, bool is_written,
 
 std::shared_ptr<const RunList::Look> RunList::look_through() {
   auto look = std::make_shared<Look>();
-  std::unordered_map<std::string, Entry> kept;  // those that are gone are not in it
+  std::unordered_map<std::string, Entry> kept;  // without runs that are gone
   std::string json = R"({"runs":[)";
   if (latest_) json.reserve(latest_->json->size() + 1024);
   std::int64_t latest_ns = 0;

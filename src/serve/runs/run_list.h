@@ -1,5 +1,5 @@
-// The runs that are there, looked through once for all who ask at the same time: what GET /api/runs answers, the newest
-// run, and whether something has changed. Memory is for the runs that are there now and one answer, however many ask.
+// The list of runs, scanned once for all requests at the same time: the answer to GET /api/runs, the newest run, and
+// whether something has changed. Memory is for the existing runs and one answer, whatever the number of requests.
 #pragma once
 
 #include <chrono>
@@ -23,14 +23,14 @@ class RunList {
     std::uint64_t version = 0;  // changes when `json` does
   };
 
-  // A look may be up to `age` old, or ten times what it took where that is more; with 0 it is made anew for whoever
-  // asks after it began. `place` outlives the list.
+  // A scan may be up to `age` old, or ten times its duration if that is more; with 0 a request gets a scan that started
+  // after it. `place` outlives the list.
   explicit RunList(const RunPlace& place, std::chrono::milliseconds age = {}) : place_(place), age_(age) {}
 
   std::shared_ptr<const Look> look();
-  // Whoever asks from here on gets a look that is made after this.
+  // Later requests get a scan that started after this call.
   void changed();
-  // How often the directory was looked through.
+  // The number of scans of the directory.
   std::uint64_t looks() const;
 
  private:
@@ -45,7 +45,7 @@ class RunList {
   const RunPlace& place_;
   const std::chrono::milliseconds age_;
 
-  std::mutex looking_;  // of the thread that looks through the directory
+  std::mutex looking_;  // held by the thread that scans the directory
   std::unordered_map<std::string, Entry> entries_;
 
   mutable std::mutex mutex_;

@@ -14,7 +14,7 @@ constexpr int kDeepest = 3;  // runs/sweep/cell
 constexpr std::size_t kMostRuns = 10'000;
 
 bool has_results(const fs::path& directory) {
-  // What a link leads to may be outside, and its text would be in answers: such a directory is no run.
+  // A link may point outside, and its target would be in answers: such a directory is not a run.
   const auto linked = [&](const char* name) {
     std::error_code ignored;
     return fs::is_symlink(directory / name, ignored);
@@ -36,7 +36,7 @@ void gather(const fs::path& directory, const std::string& prefix, int depth, std
     if (out.size() >= kMostRuns) return;
     const std::string name = it->path().filename().string();
     std::error_code ignored;
-    // A link may lead outside.
+    // A link may point outside.
     if (!is_plain_name(name) || it->is_symlink(ignored) || !it->is_directory(ignored)) continue;
     if (has_results(it->path())) out.push_back({prefix + name, it->path().string()});
     if (depth < kDeepest && may_have_directories(it->path())) gather(it->path(), prefix + name + "~", depth + 1, out);

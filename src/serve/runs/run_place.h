@@ -22,18 +22,18 @@ class RunPlace {
   const std::string& directory() const { return directory_; }
   bool is_run() const;
 
-  // The directory of a run that is there; nothing for other names, whatever they hold.
+  // The directory of an existing run; nothing for other names.
   std::optional<std::string> find(std::string_view id) const;
-  // A run's file by its plain name; nothing when there is none, or it is no file that runs leave behind.
+  // A run's file by its plain name; nothing if it does not exist, or is not a file that runs write.
   std::optional<std::string> file(std::string_view id, std::string_view name) const;
-  // In order of their names; of a study over seeds and of a sweep the runs in it, too.
+  // Ordered by name; the runs in a study over seeds or in a sweep are included.
   std::vector<NamedRun> list() const;
 
  private:
   std::string directory_;
 };
 
-// A file, and no link: what a link leads to may be outside of what is served.
+// A file and not a link: a link may point outside the served directory.
 bool is_own_file(const std::string& path);
 // Letters, digits and "._-", not at the beginning a dot, at most 100: safe as the name of a directory.
 bool is_plain_name(std::string_view name);

@@ -1,4 +1,4 @@
-// /api/runs: what runs there are, and what each leaves behind (docs/api.md).
+// /api/runs: the list of runs, and their details and files (docs/api.md).
 #pragma once
 
 #include "serve/http/router.h"

@@ -13,7 +13,7 @@ SampleRange samples_in(const OpenRun& run, const TimeWindow& window) {
   const std::int64_t samples = run.number("samples");
   if (samples <= 0) return range;
   if (range.interval_ps <= 0 || samples - 2 > run.end_ps() / range.interval_ps)
-    throw std::runtime_error("its samples do not fit its time");
+    throw std::runtime_error("the number of samples does not match the duration");
   const std::int64_t first = window.from_ps / range.interval_ps;
   if (first >= samples) return range;
   const std::int64_t last = std::min(samples - 1, (window.to_ps - 1) / range.interval_ps + 1);

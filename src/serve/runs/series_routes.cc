@@ -24,7 +24,7 @@ exports::SeriesInfo info_of(const lab::SqliteRows& rows) {
   return {rows.integer(0), rows.text(1), rows.text(2), rows.integer(3), rows.text(4), rows.text(5), rows.integer(6)};
 }
 
-// What is counted from the start of the run, and not how much there is.
+// True for counters from the start of the run, false for gauges.
 bool is_counter(const std::string& metric) {
   return metric != "queue_B" && metric != "buffer_B" && metric != "headroom_B" && metric != "rate_bps";
 }
@@ -72,7 +72,7 @@ class Wanted {
   std::vector<std::string> patterns_;
 };
 
-// What stands for a number of samples: the least and the most of them.
+// The minimum and maximum of several samples.
 struct Thinned {
   std::vector<std::int64_t> time_ps;
   std::vector<double> min, max;
@@ -87,7 +87,7 @@ struct Thinned {
   }
 };
 
-// At most `points`, each of an equal part of the time.
+// At most `points`, each for an equal part of the time.
 template <class Value>
 Thinned thin(const SampleRange& range, std::uint64_t count, std::uint64_t points, Value value_at) {
   Thinned out;
@@ -104,7 +104,7 @@ Thinned thin(const SampleRange& range, std::uint64_t count, std::uint64_t points
   return out;
 }
 
-// Whatever a damaged file holds, this is defined.
+// Defined for any content of a damaged file.
 double change(const std::vector<std::int64_t>& samples, std::uint64_t i) {
   return static_cast<double>(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(samples[i + 1]) - static_cast<std::uint64_t>(samples[i])));
@@ -113,7 +113,7 @@ double change(const std::vector<std::int64_t>& samples, std::uint64_t i) {
 // Bytes as bits per second, times as a share of the time.
 struct RateUnit {
   const char* unit;
-  double factor;  // of the change of a picosecond
+  double factor;  // of the change per picosecond
 };
 RateUnit rate_unit(const std::string& unit) {
   if (unit == "B") return {"b/s", 8e12};
@@ -144,13 +144,13 @@ Json data_of(OpenRun& run, const exports::SeriesInfo& series, const SampleRange&
 
 Response series_data(const Request& request, OpenRun& run) {
   const auto window = window_of(request, run);
-  if (!window) return problem(422, "from_ps and to_ps are picoseconds, the first before the second");
+  if (!window) return problem(422, "from_ps and to_ps are times in picoseconds, from_ps before to_ps");
   const auto points = request.number("points", 800, 2, 20'000);
   const auto rate = request.number("rate", 0, 0, 1);
   if (!points || !rate) return problem(422, "points is a number from 2 to 20000, rate 0 or 1");
   const Wanted patterns(request.text("match"));
   if (patterns.size() == 0 || patterns.size() > kMostPatterns)
-    return problem(422, "match names up to 400 series, or patterns of them", "match=leaf0:swp1.3.queue_B,h0:*");
+    return problem(422, "match takes up to 400 names or patterns of series", "match=leaf0:swp1.3.queue_B,h0:*");
   const SampleRange range = samples_in(run, *window);
   std::vector<exports::SeriesInfo> wanted;
   std::size_t left_out = 0;

@@ -35,7 +35,8 @@ void add_figure(std::vector<std::string>& parts, const SummaryJson& from, const 
   if (std::isfinite(value) && value > 0) parts.push_back(fmt::format("{} {:.4g} {}", text, value, unit));
 }
 
-// perftest prints MiB/s, with --report_gbits Gb/s; its JSON does not say which. Messages and their size do.
+// perftest prints MiB/s, with --report_gbits Gb/s; its JSON does not have the unit. It follows from message rate and
+// size.
 const char* unit_of_bandwidth(const SummaryJson& row) {
   const double bytes_ps = number_in(row, "MsgRate") * 1e6 * number_in(row, "MsgSize");
   const double average = number_in(row, "BW_average"), gbps = bytes_ps * 8 / 1e9, mibps = bytes_ps / 1048576;
@@ -91,7 +92,7 @@ std::string summary_of_job(const SummaryJson& job) {
   return out;
 }
 
-// The workloads of results.json alone; the rest of it may be large.
+// Only the workloads of results.json; the rest of it may be large.
 SummaryJson read_workloads(const std::string& directory) {
   const auto text = read_file(directory + "/results.json", kMostResults_B);
   if (!text) return SummaryJson();

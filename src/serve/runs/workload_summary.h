@@ -1,4 +1,4 @@
-// What each workload of a run has measured, in a line: the words and figures of the program's own report.
+// A line with the results of each workload, in the terms of the program's own report.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@ namespace weft::serve {
 
 // By workload; one that measured nothing is not in it.
 std::map<std::string, std::string> workload_summaries(OpenRun& run);
-// Of the workload's object in results.json: perftest, verified transfers, jobs. Empty for others, and for what no run
-// writes.
+// Of the workload's object in results.json: perftest, verified transfers, jobs. Empty for others and for invalid
+// objects.
 std::string summary_of_workload(const std::string& json);
 
 }  // namespace weft::serve

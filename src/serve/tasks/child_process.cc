@@ -21,12 +21,12 @@ void limit(int what, std::uint64_t most) {
   setrlimit(static_cast<__rlimit_resource>(what), &both);
 }
 
-// Between fork and exec: only what is safe there.
+// Between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become_task(char** words, const ChildLimits& limits, int output, int errors, int failure) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGINT);
   for (int number : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGCHLD}) std::signal(number, SIG_DFL);
-  // A file that grows too large is an error of the write, which the program reports.
+  // Writing beyond the file size limit fails with an error, which the program reports.
   std::signal(SIGXFSZ, SIG_IGN);
   sigset_t none;
   sigemptyset(&none);
@@ -83,7 +83,7 @@ void ChildProcess::close_pipes() {
 tl::expected<ChildProcess, std::string> ChildProcess::start(const std::vector<std::string>& words,
                                                             const ChildLimits& limits) {
   int output[2] = {-1, -1}, errors[2] = {-1, -1}, failure[2] = {-1, -1};
-  // Above 3, where the child has its own.
+  // Above 3, because the child uses the lower numbers.
   const auto make_pipe = [](int(&ends)[2]) {
     int low[2];
     if (pipe2(low, O_CLOEXEC) != 0) return false;
@@ -104,7 +104,7 @@ tl::expected<ChildProcess, std::string> ChildProcess::start(const std::vector<st
     if (*fd >= 0) close(std::exchange(*fd, -1));
   }
   if (pid > 0) {
-    setpgid(pid, pid);  // here as well: a signal to the group may come at once
+    setpgid(pid, pid);  // also here: a signal to the group may be sent at once
     ssize_t got = 0;
     do got = read(failure[0], &error, sizeof(error));
     while (got < 0 && errno == EINTR);
@@ -130,7 +130,7 @@ tl::expected<ChildProcess, std::string> ChildProcess::start(const std::vector<st
 
 bool ChildProcess::take(int fd, std::string& to) {
   char piece[16384];
-  constexpr int kPieces = 64;  // at a time: one that prints without end does not hold up the others
+  constexpr int kPieces = 64;  // per call: a process with endless output does not delay the others
   for (int i = 0; i < kPieces && fd >= 0; ++i) {
     const ssize_t got = read(fd, piece, sizeof(piece));
     if (got == 0) return false;
@@ -149,7 +149,7 @@ std::optional<int> ChildProcess::reap() {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
     return std::nullopt;
-  kill(-pid_, SIGKILL);  // before its number is free for others
+  kill(-pid_, SIGKILL);  // before its number can be reused
   int status = 0;
   waitpid(std::exchange(pid_, -1), &status, 0);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

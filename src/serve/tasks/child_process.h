@@ -20,22 +20,22 @@ struct ChildLimits {
 
 class ChildProcess {
  public:
-  // `words` are the program's path and its arguments. Call it on a thread that lasts as long as the child may.
+  // `words` are the program's path and its arguments. Call it on a thread that lives as long as the child.
   static tl::expected<ChildProcess, std::string> start(const std::vector<std::string>& words,
                                                        const ChildLimits& limits);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  // Of the pipes, which do not block; -1 after its end.
+  // The pipes, non-blocking; -1 after their end.
   int output() const { return output_; }
   int errors() const { return errors_; }
-  // Appends what is there and can be had at once; false at the end of the pipe.
+  // Appends the available bytes without blocking; false at the end of the pipe.
   static bool take(int fd, std::string& to);
   // To the whole group.
   void signal(int number) const;
-  // The exit status when it has ended, 128 and the signal's number as a shell has it; then the rest of its group is
-  // ended, too.
+  // The exit status when it has ended, or 128 plus the signal number as in a shell; the rest of its group is then
+  // killed as well.
   std::optional<int> reap();
 
  private:

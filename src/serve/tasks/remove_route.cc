@@ -42,7 +42,7 @@ Response busy(const std::string& id) {
   return problem(409, fmt::format("{} is being written", id), "cancel it, or wait until it has ended");
 }
 
-// A sweep that is under way writes to its cells one after the other; a study has runs in it.
+// A running sweep writes to its cells one after the other; a study contains runs.
 bool is_written_around(const RunPlace& place, const std::string& id) {
   for (std::size_t end = id.find('~'); end != id.npos; end = id.find('~', end + 1)) {
     std::string above = id.substr(0, end);
@@ -61,9 +61,9 @@ Response remove_run(const RunPlace& place, const TaskList& tasks, RunList& runs,
   const auto directory = place.find(id);
   if (!directory) return problem(404, fmt::format("there is no run {}", id));
   if (id == kOnlyRun && place.is_run())
-    return problem(409, "this is the run that the server was started for", "serve the directory above it");
+    return problem(409, "the server was started for this run", "start weft serve for the directory above it");
   static std::atomic<unsigned> count{0};
-  // No name that can be asked for. A run that begins after the rename has a directory of its own.
+  // Not a name that can be requested. A run that starts after the rename has its own directory.
   const fs::path away = fs::path(*directory).parent_path() / fmt::format(".removed-{}-{}", getpid(), ++count);
   {
     const WriterLock lock(*directory);

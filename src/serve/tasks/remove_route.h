@@ -1,5 +1,5 @@
-// DELETE /api/runs/ID: takes a run's directory away, unless somebody writes to it, to what it is part of or to what is
-// part of it: a task of the server or another process.
+// DELETE /api/runs/ID: removes a run's directory, unless a task of the server or another process writes to it, to the
+// study or sweep that contains it, or to a run in it.
 #pragma once
 
 #include "serve/http/router.h"

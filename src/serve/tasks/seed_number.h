@@ -1,5 +1,5 @@
-// A seed as a client may send it: a number, or a text of digits. JavaScript's numbers are exact to 2^53 only, seeds
-// have 64 bits.
+// A seed in a request: a number, or a string of digits. JavaScript's numbers are exact only to 2^53, seeds have 64
+// bits.
 #pragma once
 
 #include <charconv>

@@ -14,8 +14,8 @@ namespace weft::serve {
 
 namespace {
 
-constexpr int kLook_ms = 20;                   // at children that may have ended
-constexpr std::size_t kMostOutput_B = 16'384;  // of what a task prints, its end
+constexpr int kLook_ms = 20;                   // interval of checks for ended children
+constexpr std::size_t kMostOutput_B = 16'384;  // of the output of a task, the last part
 constexpr std::size_t kMostLine_B = 65'536;
 constexpr std::size_t kKept = 16;  // tasks that have ended
 
@@ -28,7 +28,7 @@ void append_bounded(std::string& to, std::string_view text) {
   if (to.size() > 2 * kMostOutput_B) to.erase(0, to.size() - kMostOutput_B);
 }
 
-// False: it is no line of progress.
+// False: not a line of progress.
 bool read_progress(const std::string& line, Task& task) {
   if (!line.starts_with('{')) return false;
   const auto json = nlohmann::json::parse(line, nullptr, false);
@@ -152,7 +152,7 @@ bool TaskList::cancel(std::uint64_t id) {
   return true;
 }
 
-// A sweep runs as many at once as there may be.
+// A sweep uses all slots.
 std::size_t TaskList::weight_of(const Task& task) const {
   return task.kind == "sweep" ? limits_.at_once : 1;
 }
@@ -177,10 +177,10 @@ void TaskList::start_next(std::vector<Task>& changes) {
     }
     if (full) continue;
     full = load() > 0 && load() + weight_of(task) > limits_.at_once;
-    if (full) continue;  // those behind it wait, too, or it would wait for ever
+    if (full) continue;  // later tasks wait as well, or it would never start
     ChildLimits limits{limits_.memory_B, limits_.file_B, 0};
     limits.cpu_s = static_cast<std::uint64_t>((limits_.time + limits_.grace).count() / 1000 + 1);
-    if (task.kind == "sweep") limits.cpu_s = 0;  // of its own children, each: the wall clock ends it
+    if (task.kind == "sweep") limits.cpu_s = 0;  // the limit would apply to each child; wall-clock time limits it
     auto child = ChildProcess::start(task.words, limits);
     if (child) {
       entry.child.emplace(std::move(*child));
@@ -208,7 +208,7 @@ void TaskList::end(Entry& entry, int status) {
   append_bounded(task.output, std::exchange(entry.line, {}));
   if (entry.timed_out)
     append_bounded(task.output,
-                   fmt::format("ended after {} s: --task-time of weft serve\n", limits_.time.count() / 1000));
+                   fmt::format("stopped after {} s: --task-time of weft serve\n", limits_.time.count() / 1000));
   task.status = status;
   // A run whose expectations do not hold has the status 1, and is done.
   const bool complete = status == 0 || (status == 1 && access(task.results.c_str(), R_OK) == 0);

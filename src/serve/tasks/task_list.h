@@ -1,5 +1,5 @@
-// Runs that the page has started: child processes of the same program, some at once, others in a queue. One thread
-// starts them, reads what they print and ends those whose time is over.
+// Runs that the page has started: child processes of the same program, several at the same time, others in a queue. One
+// thread starts them, reads their output and stops those that exceed their time limit.
 #pragma once
 
 #include <chrono>
@@ -17,10 +17,10 @@
 namespace weft::serve {
 
 struct TaskLimits {
-  std::size_t at_once = 1;  // runs; a sweep counts as so many
+  std::size_t at_once = 1;  // runs; a sweep uses all of them
   std::size_t waiting = 16;
   std::chrono::milliseconds time{600'000};
-  std::chrono::milliseconds grace{5'000};  // between SIGINT and SIGKILL: a run writes what it has
+  std::chrono::milliseconds grace{5'000};  // between SIGINT and SIGKILL, for a run to write its results
   std::uint64_t memory_B = 0;
   std::uint64_t file_B = 0;
 };
@@ -31,13 +31,13 @@ struct Task {
   std::uint64_t id = 0;
   std::string kind, run;
   std::vector<std::string> words;  // the program and its arguments
-  std::string results;             // the file that a task leaves which has come to its end
+  std::string results;             // the file that a completed task has written
   TaskState state = TaskState::kWaits;
   // From lines {"now_ps", "workload", "wall_s"} or {"done", "of"} of its stderr.
   std::int64_t now_ps = 0, done = 0, of = 0;
   double wall_s = 0;
   std::string workload;
-  std::string output;  // the end of the rest
+  std::string output;  // the end of the other output
   std::optional<int> status;
 };
 
@@ -45,22 +45,22 @@ class TaskList {
  public:
   struct Observer {
     std::function<void(const Task&)> changed;    // on the thread of the list, in order, without its lock
-    std::function<void(std::uint64_t)> removed;  // one that ended long ago
+    std::function<void(std::uint64_t)> removed;  // of an old task that has ended
   };
   TaskList(const TaskLimits& limits, Observer observer);
   // Cancels all, and waits for them.
   ~TaskList();
 
-  // Nothing: too many wait, or the list ends.
+  // Nothing: too many are waiting, or the list is stopping.
   std::optional<Task> add(std::string kind, std::string run, std::vector<std::string> words, std::string results);
   // The oldest first.
   std::vector<Task> list() const;
   std::optional<Task> find(std::uint64_t id) const;
   // Changes whenever list() does.
   std::uint64_t version() const;
-  // False: there is none of this number, or it has ended. The first time it is asked to end, later it is ended.
+  // False: unknown number, or it has ended. The first call interrupts the task, the next kills it.
   bool cancel(std::uint64_t id);
-  // A task that waits or runs writes to this run.
+  // True if a waiting or running task writes to this run.
   bool is_busy(const std::string& run) const;
   const TaskLimits& limits() const { return limits_; }
   void stop();
@@ -73,7 +73,7 @@ class TaskList {
     int wanted_signal = 0, sent_signal = 0;
     std::optional<ChildProcess> child = {};
     Clock::time_point deadline = {}, kill_at = Clock::time_point::max();
-    std::string line = {};  // of stderr, the beginning of the next
+    std::string line = {};  // of stderr, the incomplete last line
   };
 
   void work();

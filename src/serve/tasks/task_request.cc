@@ -43,7 +43,7 @@ Response lab_errors(int status, const std::vector<lab::Problem>& problems, std::
           {}};
 }
 
-// Takes what a request may hold, by name and type; `wrong` is the first that is not so.
+// Reads the fields of a request by name and type; `wrong` is the first error.
 class TaskReader {
  public:
   explicit TaskReader(const TaskJson& json) : json_(json) {}
@@ -69,7 +69,7 @@ class TaskReader {
     }
     for (const TaskJson& each : *value) take_text(each, name, to.emplace_back());
   }
-  // [{path, values[]}] as "path=a,b,c"; commas of a value stand in quotes or brackets.
+  // [{path, values[]}] as "path=a,b,c"; commas in a value are in quotes or brackets.
   void vary(std::vector<std::string>& to) {
     const TaskJson* value = find("vary");
     if (value == nullptr) return;
@@ -86,7 +86,7 @@ class TaskReader {
       }
       std::string word;
       take_text(each["path"], "path", word);
-      if (word.find('=') != word.npos) wrong = "a path with =";
+      if (word.find('=') != word.npos) wrong = "a path contains =";
       char before = '=';
       for (const TaskJson& one : each["values"]) {
         std::string text;
@@ -96,7 +96,7 @@ class TaskReader {
       }
       const auto axis = study::parse_axis(word);
       if (!axis || axis->values.size() != each["values"].size())
-        wrong = "a value of vary that is empty, or has a comma outside of quotes and brackets";
+        wrong = "a value of vary is empty, or has a comma outside of quotes and brackets";
       cells *= std::min(each["values"].size(), kMostCells + 1);
       if (cells > kMostCells) wrong = fmt::format("more than {} cells", kMostCells);
       to.push_back(word);
@@ -138,8 +138,8 @@ std::string unknown_port(const lab::Lab& lab, const std::string& capture) {
   return any ? "" : "(none)";
 }
 
-// Every value of a sweep is a lab of its own; the first of each path stands for all of them here. Each is read again,
-// with as much trust, by the program that runs it.
+// Every combination of a sweep is a lab; here only the first value of each path is checked. The program that runs a lab
+// reads it again with the same trust.
 std::vector<std::string> first_of(const TaskRequest& request) {
   std::vector<std::string> set = request.set;
   for (const std::string& word : request.vary) {
@@ -153,7 +153,7 @@ std::vector<std::string> first_of(const TaskRequest& request) {
 
 tl::expected<TaskRequest, Response> read_task_request(const std::string& body, bool allow_programs) {
   const TaskJson json = TaskJson::parse(body, nullptr, false);
-  if (!json.is_object()) return tl::unexpected(problem(400, "the body is no JSON object"));
+  if (!json.is_object()) return tl::unexpected(problem(400, "the body is not a JSON object"));
   TaskRequest request;
   TaskReader reader(json);
   std::string ready;
@@ -170,19 +170,20 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   reader.vary(request.vary);
   if (reader.wrong.empty() && request.kind != "run" && request.kind != "sweep") reader.wrong = "kind is run or sweep";
   if (reader.wrong.empty() && (request.kind == "sweep") == request.vary.empty())
-    reader.wrong = request.vary.empty() ? "a sweep without vary" : "vary without kind: sweep";
-  if (reader.wrong.empty() && ready.empty() == request.text.empty()) reader.wrong = "either lab or text";
+    reader.wrong = request.vary.empty() ? "a sweep needs vary" : "vary needs kind: sweep";
+  if (reader.wrong.empty() && ready.empty() == request.text.empty()) reader.wrong = "give either lab or text";
   if (reader.wrong.empty() && !request.name.empty() && !is_plain_name(request.name))
-    reader.wrong = "name has letters, digits and . _ - and does not begin with a dot";
+    reader.wrong = "name may have letters, digits and . _ - and must not start with a dot";
   if (reader.wrong.empty() && request.capture.empty()) request.capture = "none";
-  if (!reader.wrong.empty()) return tl::unexpected(problem(400, reader.wrong, "docs/api.md has the fields"));
+  if (!reader.wrong.empty()) return tl::unexpected(problem(400, reader.wrong, "docs/api.md lists the fields"));
   if (!ready.empty()) {
     const auto labs = ready_labs();
     const auto it = std::find_if(labs.begin(), labs.end(), [&](const PageFile& file) { return file.path == ready; });
-    if (it == labs.end()) return tl::unexpected(problem(404, "there is no ready lab " + ready, "GET /api/labs"));
+    if (it == labs.end())
+      return tl::unexpected(problem(404, "there is no ready lab " + ready, "GET /api/labs lists them"));
     request.text = it->bytes;
   }
-  // Before the lab is read: its reader opens the files that it names.
+  // Checked before the lab is read, because its reader opens the files that it names.
   if (!allow_programs) {
     if (const auto needed = lab::permissions_needed(request.text, first_of(request)); !needed.empty())
       return tl::unexpected(
@@ -198,7 +199,7 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   if (const std::string port = unknown_port(*lab, request.capture); !port.empty())
     return tl::unexpected(problem(422, fmt::format("capture: no cable ends at {}", port), "all, none, or NODE:PORT"));
   if (request.name.empty()) request.name = lab->name;
-  // The page draws series: a lab without is asked for some, where this reader knows how.
+  // The page draws series: a lab without samples gets `sample=auto` if it can be read with it.
   std::vector<std::string> sampled = set;
   sampled.emplace_back(kAutoSample);
   request.samples =

@@ -1,4 +1,4 @@
-// What a client asks for with POST /api/tasks, checked: types and sizes here, the lab by its reader.
+// A checked request of POST /api/tasks: types and sizes are checked here, the lab by its reader.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct TaskRequest {
   std::optional<std::uint64_t> seed;
   std::string capture = "none";
   std::uint64_t snaplen_B = 128, capture_size_B = 200'000'000;
-  bool untrusted = true;  // it may start no programs and name no files
-  bool samples = true;    // the lab has series, or can be asked for them
+  bool untrusted = true;  // it may not start programs or name files
+  bool samples = true;    // the lab has series, or cannot have `sample=auto`
 };
 
 // The error is the answer.

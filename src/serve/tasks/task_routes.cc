@@ -36,7 +36,7 @@ TaskObject task_json(const Task& task) {
   return json;
 }
 
-// What a program prints may be no UTF-8.
+// The output of a program may be invalid UTF-8.
 std::string dumped(const TaskObject& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -45,7 +45,7 @@ Response json_response(int status, const TaskObject& json) {
   return {status, "application/json", dumped(json), {}, {}};
 }
 
-// A directory of this name, or with -2, -3 … behind it, that was not there before.
+// A new directory of this name, with -2, -3 … appended if it exists.
 tl::expected<std::string, std::string> reserve_name(const std::string& directory, const std::string& name) {
   std::error_code error;
   fs::create_directories(directory, error);
@@ -59,12 +59,12 @@ tl::expected<std::string, std::string> reserve_name(const std::string& directory
   return tl::unexpected(fmt::format("{} has too many runs named {}", directory, name));
 }
 
-// A task that has left no results leaves nothing else, either.
+// The files of a task without results are removed.
 void remove_empty(const fs::path& directory) {
   std::error_code ignored;
   if (fs::exists(directory / "results.json", ignored) || fs::exists(directory / "sweep.json", ignored)) return;
   fs::remove(directory / "lab.yaml", ignored);
-  fs::remove(directory, ignored);  // when nothing is in it
+  fs::remove(directory, ignored);  // if it is empty
 }
 
 Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks, const TaskRouteOptions& options) {
@@ -76,7 +76,7 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   const std::string lab_file = (directory / "lab.yaml").string();
   if (auto written = write_file(lab_file, request->text); !written) {
     remove_empty(directory);
-    return problem(500, written.error(), "make room, or choose another directory with --runs");
+    return problem(500, written.error(), "free disk space, or choose another directory with --runs");
   }
   const char* const results = request->kind == "sweep" ? "sweep.json" : "results.json";
   auto words = task_words(*request, options.program, lab_file, directory.string());
@@ -84,13 +84,13 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   const auto task = tasks.add(request->kind, *name, std::move(words), (directory / results).string());
   if (task) return json_response(202, {{"task", task_json(*task)}});
   remove_empty(directory);
-  Response busy = problem(429, fmt::format("{} tasks wait already", tasks.limits().waiting),
+  Response busy = problem(429, fmt::format("{} tasks are already waiting", tasks.limits().waiting),
                           "wait until one has ended, or cancel one");
   busy.header["Retry-After"] = "1";
   return busy;
 }
 
-// The answer with all tasks, made once for each change of the list: what they have printed may be long.
+// The answer with all tasks, built once for each change of the list, because their output may be long.
 class KeptTasks {
  public:
   std::shared_ptr<const std::string> text(const TaskList& tasks) {

@@ -1,5 +1,5 @@
 // /api/tasks: runs and sweeps that the page starts (docs/api.md). A task is `weft run` or `weft sweep` as a process of
-// its own; this file decides what it is given, and refuses what it must not be.
+// its own; this file sets its arguments and rejects requests that are not permitted.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ namespace {
 
 using WorldObject = nlohmann::ordered_json;
 
-// Copies `count` rows and moves on behind them; false when there are not so many.
+// Copies `count` rows and advances; false if there are fewer.
 template <typename Row>
 bool take_status_rows(std::span<const std::byte>& from, std::size_t count, std::vector<Row>& rows) {
   if (count > from.size() / sizeof(Row)) return false;
@@ -54,7 +54,7 @@ std::string node_of(const std::string& port) {
   return port.substr(0, port.rfind(':'));
 }
 
-// Every group of counters that a port has; a switch's by class.
+// All groups of counters of a port; those of a switch by class.
 WorldObject counters_of_port(const WorldObject& port) {
   WorldObject groups = WorldObject::object();
   for (const auto& [name, value] : port.items()) {
@@ -68,7 +68,7 @@ WorldObject counters_of_port(const WorldObject& port) {
   return groups;
 }
 
-// What waits now, by "PORT CLASS"; a queue that is empty is not in it.
+// Current bytes by "PORT CLASS"; empty queues are omitted.
 std::map<std::string, std::uint64_t> queues_now_B(const WorldObject& read) {
   std::map<std::string, std::uint64_t> now_B;
   for (const WorldObject& each : member(read, "queues")) {
@@ -91,7 +91,7 @@ class FabricBuilder {
     const bool known = std::any_of(nodes.begin(), nodes.end(), [&](const auto& node) { return node["name"] == name; });
     if (!known) nodes.push_back({{"name", name}, {"kind", kind}, {"model", model}, {"tier", tier}});
   }
-  // A link is told by both of its ends.
+  // Each link is listed at both of its ends.
   void add_link(const std::string& port, const WorldObject& from) {
     const std::string peer = text_member(from, "peer");
     if (peer.empty() || peer < port) return;

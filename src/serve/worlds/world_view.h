@@ -1,5 +1,4 @@
-// Worlds that are up (docs/live.md), as the page shows them: asked over their sockets, as `weft ps` and `weft counters`
-// do.
+// Worlds that are up (docs/live.md), for the page: read over their sockets, like `weft ps` and `weft counters`.
 #pragma once
 
 #include <cstdint>
@@ -17,22 +16,22 @@ struct WorldSummary {
   std::vector<verbs::ProcessStatus> programs;
 };
 
-// Those that answer, by name.
+// The worlds that answer, by name.
 std::vector<WorldSummary> worlds_that_are_up();
-// What an event says of one: {"name", "now_ps", "clock", "programs"}, or {"name", "gone"}.
+// The event of a world: {"name", "now_ps", "clock", "programs"}, or {"name", "gone"}.
 std::string world_summary_json(const WorldSummary& world);
 std::string world_gone_json(const std::string& name);
 
 // The answers to GET /api/worlds and GET /api/worlds/NAME; nothing when no world of this name is up.
 std::string worlds_json();
 std::optional<std::string> world_json(const std::string& name);
-// What results.json would say of it now.
+// Its results.json at this time.
 struct WorldResults {
   std::string json;
   std::int64_t now_ps = 0;
 };
 std::optional<WorldResults> world_results(const std::string& name);
-// The second from its parts: what results.json would say of the world, and its captures.
+// The second answer from its parts: the results.json of the world, and its captures.
 std::string world_detail(const WorldSummary& world, const std::string& results, const std::string& captures);
 
 }  // namespace weft::serve

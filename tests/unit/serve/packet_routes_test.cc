@@ -153,9 +153,9 @@ TEST_F(PacketRoutesTest, RefusesWhatItDoesNotKnow) {
   EXPECT_NE(refused("ip.src").find("ip.src == VALUE"), std::string::npos);
   EXPECT_NE(refused("ce or").find("a word is missing"), std::string::npos);
   EXPECT_NE(refused("(ce").find("not closed"), std::string::npos);
-  EXPECT_NE(refused("ce)").find("no ( for this )"), std::string::npos);
-  EXPECT_NE(refused("psn=3").find("equal is =="), std::string::npos);
-  EXPECT_NE(refused("\"open").find("the quote has no end"), std::string::npos);
+  EXPECT_NE(refused("ce)").find("no matching ("), std::string::npos);
+  EXPECT_NE(refused("psn=3").find("write =="), std::string::npos);
+  EXPECT_NE(refused("\"open").find("the quote is not closed"), std::string::npos);
   EXPECT_NE(refused("psn==").find("the value is missing"), std::string::npos);
   EXPECT_NE(refused("flow==nobody/1").find("the run has no such flow"), std::string::npos);
   EXPECT_NE(refused("time>5").find("write 20us"), std::string::npos);

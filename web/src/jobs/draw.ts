@@ -56,7 +56,7 @@ export function hatch(context: CanvasRenderingContext2D, colour: string, paper: 
   return context.createPattern(tile, 'repeat')!;
 }
 
-// An empty canvas of that size in CSS pixels, sharp on any screen.
+// Clears a canvas of this size in CSS pixels, at the resolution of the screen.
 export function prepare(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = devicePixelRatio || 1;
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -157,7 +157,7 @@ export function drawRanks(canvas: HTMLCanvasElement, timeline: Timeline, window:
   drawLabels(context, colours, timeline, rowHeight);
 }
 
-// A label for each rank, or where rows are thin for each host, or where those are thin for some.
+// A label for each rank; for each host if rows are thin; for some hosts if those are thin too.
 function drawLabels(context: CanvasRenderingContext2D, colours: Look, timeline: Timeline, rowHeight: number) {
   const { job, hostOf } = timeline;
   context.fillStyle = colours.ink;

@@ -1,11 +1,11 @@
-// A job as it is drawn: spans of each rank in typed arrays, sorted by time, so that a draw looks at what is visible alone.
+// A job prepared for drawing: spans of each rank in typed arrays, sorted by time, so that drawing reads only what is visible.
 import type { Flows, Job } from '../lib/types';
 
 export interface Window {
   from: number;
   to: number;
 }
-// Sorted; none overlaps the next.
+// Sorted, without overlap.
 export interface Spans {
   from: Float64Array;
   to: Float64Array;
@@ -22,7 +22,7 @@ export interface Timeline {
   whole: Window;
   hostOf: string[]; // by rank
   states: Spans[]; // by rank: compute, exposed, wait
-  beside: Spans[]; // by rank: communication, what overlaps as one
+  beside: Spans[]; // by rank: communication, overlapping spans merged
   tracks: Track[];
 }
 export const kinds = { compute: 0, communication: 1, exposed: 2, wait: 3 };
@@ -33,7 +33,7 @@ interface Columns {
   from_ps: number[];
   to_ps: number[];
 }
-// Rows of columns by their place, each place's in order of time.
+// Splits the rows of columns by `place`, each part in order of time.
 function divide(columns: Columns, place: number[], places: number): Spans[] {
   const counts = new Uint32Array(places);
   for (const at of place) if (at < places) ++counts[at];
@@ -101,7 +101,7 @@ export function spanAt(spans: Spans, at: number): number {
   return i < spans.from.length && spans.from[i] <= at ? i : -1;
 }
 
-// Those of a rank, compute first.
+// The tracks of a rank, compute first.
 export function tracksOf(timeline: Timeline, rank: number): Track[] {
   return timeline.tracks
     .filter((track) => track.rank === rank)
@@ -110,7 +110,7 @@ export function tracksOf(timeline: Timeline, rank: number): Track[] {
 
 export const portsOf = (job: Job, rank: number): string[] => job.rank.find((own) => own.rank === rank)?.ports ?? [];
 
-// Flows of the job that leave or reach the ports of a rank: its own first. With a group, those between its members.
+// Flows of the job from or to the ports of a rank, those that it sends first. With a group, flows between its members.
 export function flowsOfRank(job: Job, flows: Flows, rank: number, group?: string): number[] {
   const own = new Set(portsOf(job, rank));
   const peers = new Set(

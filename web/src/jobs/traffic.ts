@@ -1,5 +1,5 @@
-// The network below the ranks, on the same time axis: how much of their lines ports use, as areas, hatched while they are
-// paused; and flows between ports as bars.
+// The network below the ranks, on the same time axis: utilisation of ports as areas, hatched while they are paused, and
+// flows between ports as bars.
 import { type Moments, WHOLE_LINE } from '../lib/run-data.svelte';
 import type { Fabric, Flows, Job } from '../lib/types';
 import { axis, drawAxis, drawName, hatch, left, look, prepare } from './draw';
@@ -15,7 +15,7 @@ export interface TrafficRow {
 const hostOf = (port: string) => port.slice(0, port.lastIndexOf(':'));
 const mostRows = 32;
 
-// Ports of the chosen rank one by one, then hosts, several in a row where there are many.
+// Ports of the chosen rank one by one, then hosts, with several hosts in a row if there are many.
 export function trafficRows(job: Job, fabric: Fabric, moments: Moments, flows: Flows, chosen: number | undefined): TrafficRow[] {
   const peer = new Map<string, string>();
   for (const link of fabric.links) peer.set(link.a, link.b).set(link.b, link.a);

@@ -1,6 +1,6 @@
 // The whole view is in the address: /run/incast-ecn/time?at=1250000000&from=0&to=2617000000&flows=incast/3. A colleague who
-// opens it sees the same. Views read `address.view`, `address.run` and parameters, and change them here alone.
-// In a report that is one file it stands behind the #.
+// opens it sees the same. Views read `address.view`, `address.run` and parameters, and change them only through this file.
+// In a one-file report the address follows the #.
 import { isReport } from './api';
 
 export type View =
@@ -17,7 +17,7 @@ class Address {
   view: View = $state('labs');
   run: string = $state(''); // of the views of a run; of lab the ready lab; of sweep the sweep; of worlds the world
   parameters: Record<string, string> = $state({});
-  lost: string = $state(''); // a path that is none of the page's
+  lost: string = $state(''); // a path that the page does not have
   private doubts: Record<string, { value: string; message: string }> = $state({});
 
   constructor() {
@@ -47,7 +47,7 @@ class Address {
     this.check();
   }
 
-  // What of the address cannot be meant so. It is said above the view, which goes on without it.
+  // Invalid parameters. The page lists them above the view and ignores them.
   private check() {
     this.doubts = {};
     if (!this.isRunView()) return;
@@ -72,11 +72,11 @@ class Address {
     const base = runViews.includes(view)
       ? `/run/${encodeURIComponent(run)}${view === 'summary' ? '' : '/' + view}`
       : `/${view}${run ? '/' + run.split('/').map(encodeURIComponent).join('/') : ''}`;
-    const search = new URLSearchParams(parameters).toString().replace(/%(2C|2F|3A)/g, decodeURIComponent); // , / : are read more easily
+    const search = new URLSearchParams(parameters).toString().replace(/%(2C|2F|3A)/g, decodeURIComponent); // , / : stay readable
     return (isReport ? '#' : '') + base + (search ? '?' + search : '');
   }
 
-  // To another view. Time, range and chosen flows stay within a run.
+  // Opens another view. Time, range and chosen flows are kept within a run.
   go(view: View, run: string = this.run, parameters: Record<string, string> = {}) {
     const kept = run === this.run && runViews.includes(view) ? this.keep() : {};
     history.pushState(null, '', this.href(view, run, { ...kept, ...parameters }));
@@ -90,7 +90,7 @@ class Address {
     );
   }
 
-  // Changes parameters of this view; '' takes one away. Does not make an entry in the history.
+  // Changes parameters of this view; '' removes one. Adds no history entry.
   set(changes: Record<string, string | number>) {
     const next = { ...this.parameters };
     for (const [name, value] of Object.entries(changes)) {
@@ -113,7 +113,7 @@ class Address {
   }
 }
 
-// An address that cannot be decoded (%E0%A4%A) is one that is not there.
+// An address that cannot be decoded (%E0%A4%A) is kept as it is, and is then not found.
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -124,7 +124,7 @@ function decoded(part: string): string {
 
 export const address = new Address();
 
-// A link that the page follows without loading anew; with a modifier key the browser has it.
+// Follows a link without reloading the page; with a modifier key the browser handles it.
 export function follow(event: MouseEvent, view: View, run?: string, parameters?: Record<string, string>) {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();

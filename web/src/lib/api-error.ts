@@ -1,4 +1,4 @@
-// An answer that is no success: what the server says is wrong.
+// An error answer of the server.
 import type { Problem } from './types';
 
 export class ApiError extends Error {

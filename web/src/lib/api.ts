@@ -1,4 +1,4 @@
-// The server's answers. A report in one file has them inside it, by address: the same page then needs no server.
+// The server's answers. A one-file report contains them by address, so that the same page needs no server.
 import { ApiError } from './api-error';
 import { fromReport } from './report';
 import type { Problem } from './types';
@@ -46,7 +46,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 export const post = <T>(path: string, body: unknown) => ask<T>('POST', path, body);
 export const remove = <T>(path: string) => ask<T>('DELETE', path);
 
-// "?from_ps=1&to_ps=2", without what is undefined, in the order given: reports look answers up by the whole address.
+// "?from_ps=1&to_ps=2", without undefined values, in the given order: reports look up answers by the whole address.
 export function query(parameters: Record<string, string | number | undefined>): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
   return given.length === 0 ? '' : '?' + given.map(([name, value]) => `${name}=${encodeURIComponent(value!)}`).join('&');

@@ -1,12 +1,12 @@
-// What was changed in the lab of a run: by its editor or by --set, against the ready lab of that name where there is one.
+// Changes to the lab of a run, by the editor or by --set, against the ready lab of the same name if there is one.
 import type { RunEntry } from './types';
 
 export function changesOf(run: RunEntry): string[] {
   if (run.changes === null || run.changes === undefined) return run.set;
   return run.changes.filter((each) => each.path !== 'seed').map((each) => (each.value === null ? `without ${each.path}` : `${each.path}=${each.value}`));
 }
-// The same with what the ready lab has.
+// The same with the values of the ready lab.
 export function changesInFull(run: RunEntry): string {
   if (run.changes === null || run.changes === undefined) return '';
-  return run.changes.map((each) => `${each.path}: ${each.ready ?? 'not there'} -> ${each.value ?? 'not there'}`).join('\n');
+  return run.changes.map((each) => `${each.path}: ${each.ready ?? 'none'} -> ${each.value ?? 'none'}`).join('\n');
 }

@@ -1,4 +1,4 @@
-// The moment that every view shows (address `at`), the range of time (`from`, `to`), and play.
+// The time that every view shows (address parameter `at`), the range (`from`, `to`), and play.
 import { address } from './address.svelte';
 
 export const speeds = [0.25, 0.5, 1, 2, 4, 8];
@@ -11,7 +11,7 @@ class Cursor {
   hover: number | null = $state(null); // where the mouse is; not in the address
   private frame = 0;
   private last = 0;
-  private precise = 0; // the moment while it plays; the address is written ten times a second at most
+  private precise = 0; // the exact time while playing; the address is written at most ten times a second
   private written = 0;
   private live: number | null = $state(null);
 
@@ -19,10 +19,10 @@ class Cursor {
   open(end_ps: number, sample_ps: number) {
     this.end = end_ps;
     const at = address.number('at');
-    if (at !== undefined && (at < 0 || at > end_ps)) address.doubt('at', `is outside of the run, which lasts ${end_ps}`);
+    if (at !== undefined && (at < 0 || at > end_ps)) address.doubt('at', `is outside the run, which lasts ${end_ps} ps`);
     this.step = sample_ps > 0 ? sample_ps : Math.max(1, Math.round(end_ps / 500));
   }
-  // A range that ends before it begins is none.
+  // A range that ends before it starts is ignored.
   private get turned(): boolean {
     return (address.number('from') ?? 0) >= (address.number('to') ?? Infinity);
   }
@@ -39,7 +39,7 @@ class Cursor {
   get isSet(): boolean {
     return this.live !== null || address.number('at') !== undefined;
   }
-  // Moves the cursor at once; the address follows when it comes to rest.
+  // Moves the cursor at once; the address is written at most every 100 ms.
   set(at: number) {
     this.live = this.precise = Math.round(Math.min(this.end, Math.max(0, at)));
     const now = performance.now();
@@ -59,7 +59,7 @@ class Cursor {
     const k = Math.round(at / this.step) + samples;
     this.set(k * this.step);
   }
-  // To the next time of `times` (sorted), or the one before.
+  // Moves to the next or previous time in `times` (sorted).
   event(times: number[], forward: boolean) {
     const at = this.at;
     const found = forward ? times.find((time) => time > at) : times.filter((time) => time < at).at(-1);
@@ -72,7 +72,7 @@ class Cursor {
     if (a <= 0 && b >= this.end) address.set({ from: '', to: '' });
     else address.set({ from: a, to: b });
   }
-  // By a factor around a moment (Perfetto's W and S), or sideways by a share of the range (A and D).
+  // Zooms by a factor around a time (W and S, as in Perfetto), or moves by a share of the range (A and D).
   zoom(factor: number, around: number) {
     const [from, to] = [this.from, this.to];
     this.range(around - (around - from) * factor, around + (to - around) * factor);
@@ -82,7 +82,7 @@ class Cursor {
     const from = Math.min(Math.max(0, this.from + share * span), Math.max(0, this.end - span));
     this.range(from, from + span);
   }
-  // Run time that passes in a second of the clock.
+  // Simulated time per second of wall-clock time.
   get pace(): number {
     return ((this.to - this.from) / 20) * this.speed;
   }
@@ -92,7 +92,7 @@ class Cursor {
     this.playing = true;
     this.precise = this.at;
     this.last = performance.now();
-    // Who asked for less motion gets pictures twice a second instead of a film.
+    // With prefers-reduced-motion, play shows two pictures a second.
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     const tick = (now: number) => {
       if (!this.playing) return;
@@ -117,7 +117,7 @@ class Cursor {
     this.write();
   }
 
-  // Keys that every view with a cursor has. True when it was one of them.
+  // Keys that all views with a cursor share. Returns true if the key was one of them.
   key(event: KeyboardEvent, times: number[]): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const target = event.target as HTMLElement;

@@ -1,4 +1,4 @@
-// Lines of one plot that differ by dashes as well as by colour, in the plot and in its table.
+// Lines of one plot differ by dash as well as by colour, in the plot and in its table.
 import { lineStyle, type Theme } from './draw';
 
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3], [14, 4], [4, 2, 1, 2], [1, 4], [6, 2, 2, 2, 2, 2]];

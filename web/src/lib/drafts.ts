@@ -1,8 +1,8 @@
-// Texts of labs that were edited and not yet thrown away, by lab, in this browser: leaving the editor, Back and a reload
-// keep them.
+// Edited texts of labs, kept in this browser by lab until they are discarded: leaving the editor, Back and a reload keep
+// them.
 export interface Draft {
   text: string;
-  set: string; // of the address it was written under
+  set: string; // the address parameter `set` at that time
   at_ms: number;
 }
 const prefix = 'draft ';
@@ -19,7 +19,7 @@ export function draftOf(lab: string): Draft | null {
 export function dropDraft(lab: string) {
   localStorage.removeItem(prefix + lab);
 }
-// False: there is no room for it.
+// False: the browser has no space for it.
 export function keepDraft(lab: string, text: string, set: string): boolean {
   try {
     localStorage.setItem(prefix + lab, JSON.stringify({ text, set, at_ms: Date.now() } satisfies Draft));

@@ -1,9 +1,9 @@
-// The one visual language, as functions that draw it: the fabric, the plots and the legend's samples call the same ones.
+// The functions that draw all symbols; the fabric, the plots and the legend's samples use the same ones.
 //
 //   utilisation  width and a sequential scale        pause   hatching, with the class as label
 //   ECN, CNP     amber ticks                         loss    a red cross
 //   fault        a flag                              queue   a bar at its port; XOFF, XON and ECN thresholds are lines
-//   sent again   an arrow that turns back
+//   retransmission  a circular arrow
 import palette from './palette.json';
 import type { RunEvent } from './types';
 
@@ -27,8 +27,8 @@ export interface Theme {
   scale: string[]; // of utilisation, 0 to 100 % in equal steps
 }
 
-// Utilisation: light to dark on paper, dark to light in the dark, so that what is busy stands out. Its lightness
-// rises or falls evenly, so that it reads without colour, too; tests/colours.test.mjs holds the palette to that.
+// The utilisation scale goes from light to dark in the light theme and from dark to light in the dark theme, so that busy
+// links stand out. Its lightness is monotonic, so that it is readable without colour; tests/colours.test.mjs checks that.
 let known: Theme | undefined;
 let knownAs = '';
 export function theme(): Theme {
@@ -51,8 +51,8 @@ export function theme(): Theme {
   return known;
 }
 
-// Lines that can be told apart. Four colours differ for people with any kind of colour vision, without colour by their
-// lightness; the next four have dashes as well, and so on.
+// Styles of lines. Four colours that differ for people with any kind of colour vision, and by lightness without colour;
+// the next four are dashed as well, and so on.
 const dashes = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
 export interface LineStyle {
   colour: string;
@@ -63,7 +63,7 @@ export function lineStyle(index: number, t: Theme): LineStyle {
   return { colour: groups[Math.floor(index / 4) % 2][index % 4], dash: dashes[Math.floor(index / 4) % 4] };
 }
 
-// Flows have colours that the scale of utilisation has not.
+// Flows have colours that are not in the utilisation scale.
 export function flowStyle(index: number, t: Theme): LineStyle {
   return { colour: palette[t.dark ? 'dark' : 'light'].flows[index % 4], dash: dashes[Math.floor(index / 4) % 4] };
 }
@@ -76,7 +76,7 @@ export function linkWidth(share: number, most: number): number {
   return share <= 0 ? 1 : 1.5 + (most - 1.5) * Math.min(1, share);
 }
 
-// One direction of a link, hatched from its sender on by the share of the time that it was paused.
+// One direction of a link, hatched from its sender by the share of time that it was paused.
 export function direction(c: Context, t: Theme, x0: number, y0: number, x1: number, y1: number, used: number, paused: number, most = 6) {
   c.lineCap = 'butt';
   c.strokeStyle = t.scale[step(used)];
@@ -165,7 +165,7 @@ export function flag(c: Context, t: Theme, x: number, y: number, h = 14) {
   c.fill();
 }
 
-// Sent again: an arrow that turns back.
+// Retransmission: a circular arrow.
 export function again(c: Context, t: Theme, x: number, y: number, r = 4) {
   const [start, end] = [-0.25 * Math.PI, 1.25 * Math.PI]; // clockwise, open at the top
   for (const [colour, width] of [[t.paper, 4], [t.loss, 1.8]] as const) {
@@ -185,7 +185,7 @@ export function again(c: Context, t: Theme, x: number, y: number, r = 4) {
   c.fill();
 }
 
-// Sizes of queues differ by a thousand: heights go by the square root, so that ECN's threshold and a full buffer are both seen.
+// Queue sizes differ by a factor of a thousand: heights use the square root, so that both the ECN threshold and a full buffer are visible.
 export function queueHeight(bytes: number, most: number, height: number): number {
   return most <= 0 ? 0 : height * Math.sqrt(Math.min(1, bytes / most));
 }
@@ -196,7 +196,7 @@ export interface Thresholds {
   ecn_min_B: number | null;
   ecn_max_B: number | null;
 }
-// The place of a queue with its thresholds, which do not change; `up`: it grows upwards from y.
+// The box of a queue with its thresholds, which are static; `up`: it grows upwards from y.
 export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
   if (w >= 6) {
     c.fillStyle = t.paper;
@@ -209,7 +209,7 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
 }
 export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
   const [s, isThin] = [up ? -1 : 1, w < 6];
-  // Those of ECN stick out to the left, those of PFC to the right.
+  // ECN thresholds extend to the left, PFC thresholds to the right.
   for (const [bytes, colour, dash, out] of [
     [q.ecn_min_B, t.mark, [2, 1.5], 1], [q.ecn_max_B, t.mark, [], 1], [q.xon_B, t.pause, [2, 1.5], 0], [q.xoff_B, t.pause, [], 0],
   ] as [number | null, string, number[], number][]) {
@@ -272,7 +272,7 @@ export function eventSign(c: Context, t: Theme, kind: string, x: number, y: numb
   }
 }
 
-// An event that stands for many lasts from the first to the last of them.
+// A merged event lasts from its first to its last event.
 export function eventSpan(c: Context, t: Theme, e: RunEvent, x0: number, x1: number, y: number) {
   const sign = kinds[e.kind]?.sign;
   const colour = sign === 'cross' || sign === 'again' ? t.loss : sign === 'flag' ? t.fault : sign === 'dot' ? t.soft : sign === 'hatch' ? t.pause : t.mark;
@@ -294,7 +294,7 @@ export function eventSpan(c: Context, t: Theme, e: RunEvent, x0: number, x1: num
   eventSign(c, t, e.kind, x0, y);
 }
 
-// A canvas as sharp as the screen; returns its context with CSS pixels as unit.
+// Sizes a canvas for the screen's resolution; returns its context with CSS pixels as unit.
 export function sharpen(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];

@@ -1,6 +1,6 @@
-// What changes on the server (GET /api/events), as calls. One stream for the whole tab: a browser has six connections to
-// a server, and a stream holds one. It is closed while nobody looks at the tab; who listens is told when it is open
-// again (`back`), because what happened meanwhile was not heard.
+// Server-sent events (GET /api/events) as callbacks. One stream for the whole tab: a browser has six connections per
+// server, and a stream uses one. It is closed while the tab is hidden; `back` is called when it is open again, because
+// events in between were missed.
 import { isReport } from './api';
 
 type Call = (data: unknown) => void;
@@ -36,7 +36,7 @@ function open() {
 }
 if (!isReport && typeof document !== 'undefined') document.addEventListener('visibilitychange', open);
 
-// Returns what ends it.
+// Returns the function that stops listening.
 export function listen(listeners: Listeners, watch?: 'worlds'): () => void {
   if (isReport) return () => {};
   const entry = { listeners, watch };

@@ -14,7 +14,7 @@ export function paintFlows(c: Context, t: Theme, p: Painter, flows: { id: string
       const points: Point[] = strand.cell
         ? [[(strand.x0 + strand.x1) / 2, (strand.y0 + strand.y1) / 2]]
         : route(strand, place.up ? 1 : -1, 2.5 + strand.most / 2 + (i % 4) * 2.5);
-      // Through a switch that it leaves on the side by which it came: inside of it, each flow on a line of its own.
+      // If a flow leaves a switch on the side where it entered, each flow has its own line inside the switch.
       const last = way.at(-1);
       if (last && way.length > 1 && Math.abs(last[1] - points[0][1]) < 1) {
         const y = last[1] + Math.sign(last[1] - way[way.length - 2][1]) * (4 + (i % 4) * 4);
@@ -39,7 +39,7 @@ export function paintFlows(c: Context, t: Theme, p: Painter, flows: { id: string
     c.textAlign = 'left';
     const width = c.measureText(flow.id).width;
     const box = { text: flow.id, x: Math.min(way[0][0] + 5, p.scene.width - width - 4), y: way[0][1] - 20, w: width, h: 12 };
-    // Above the names that are there already.
+    // Above the names that are already drawn.
     for (let k = 0; k < 12 && p.labels.now.some((other) => overlaps(other, box)); ++k) box.y -= 14;
     c.fillStyle = t.paper;
     c.fillRect(box.x - 2, box.y - 1, width + 4, 14);

@@ -1,5 +1,5 @@
-// What the fabric's canvas shows, for tests: the labels that are on it, and where a port's link and queue are drawn with
-// which values. `canvas.weft`.
+// What the fabric's canvas shows, for tests (`canvas.weft`): its labels, and position and values of the link and queue of
+// a port.
 import { queueAt, valuesOf, type Label, type Painter } from './fabric-paint';
 import { route, type Point } from './fabric-route';
 

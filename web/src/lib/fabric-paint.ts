@@ -1,4 +1,4 @@
-// Paints a scene: what does not change once, what the moment shows over it.
+// Paints a scene: the static parts once, and the values of one time over them.
 import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
 import { along, far, head, lengthOf, route } from './fabric-route';
@@ -19,7 +19,7 @@ export interface Painter {
   queueOf: Map<string, Fabric['queues'][number]>;
   classesOf: Map<string, string>; // of a port that was paused
   mostQueue: number; // the scale of all bars
-  labels: { still: Label[]; now: Label[] }; // what was written where
+  labels: { still: Label[]; now: Label[] }; // texts and their positions
 }
 export interface Label {
   text: string;
@@ -28,7 +28,7 @@ export interface Label {
   w: number;
   h: number;
 }
-// Text on one line in the middle of y, and where it stands.
+// Writes a line of text centred at y, and records its position.
 export function write(c: Context, into: Label[], text: string, x: number, y: number) {
   c.textBaseline = 'middle';
   const w = c.measureText(text).width;
@@ -100,7 +100,7 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
   c.fillStyle = t.soft;
   for (const note of s.notes) write(c, labels, note.text, note.x, note.y);
   for (const pod of s.pods) if (pod.label !== '') write(c, labels, pod.label, pod.x + pod.w / 2, pod.y + pod.h - 8);
-  // Names of the tiers, over what sticks out to the left.
+  // Names of the tiers, over anything that extends to the left.
   c.fillStyle = t.paper;
   c.fillRect(0, 0, gutter, s.height);
   c.textAlign = 'left';
@@ -112,7 +112,7 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
   }
 }
 
-// What the links of one direction of a strand do at this moment.
+// Values of the links of one direction of a strand at this time.
 export function valuesOf(ports: string[], m: Moments | null, bin: number): Values {
   if (!m || bin < 0) return { used: 0, paused: 0, busiest: 0 };
   let [used, paused, busiest, n] = [0, 0, 0, 0];
@@ -133,7 +133,7 @@ export function queueAt(port: string, m: Moments | null, bin: number): number {
 }
 
 const where = (ports: string[], m: Moments) => Int32Array.from(ports, (port) => m.index.get(port) ?? -1);
-const mean = { used: 0, paused: 0 }; // one for all, so that a frame makes no garbage
+const mean = { used: 0, paused: 0 }; // reused, so that a frame allocates nothing
 function meanOf(at: Int32Array, m: Moments, bin: number): { used: number; paused: number } {
   mean.used = mean.paused = 0;
   for (const i of at) {
@@ -154,7 +154,7 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
   const { scene: s, moments: m } = p;
   const labels: Label[] = (p.labels.now = []);
   if (!m || bin < 0) return;
-  // Lines of one step and width together: a thousand hosts have thousands.
+  // Lines of the same colour and width are drawn together: a thousand hosts have thousands of lines.
   const groups = new Map<number, Lines>();
   const stopped: { strand: Strand; side: number; share: number; port: string }[] = [];
   for (const strand of s.strands) {
@@ -231,7 +231,7 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
   paintEvents(c, t, p, events);
 }
 
-// Of a few links: what each direction carries, beside it.
+// With few links: the rate of each direction beside it.
 function paintRates(c: Context, t: Theme, p: Painter, bin: number, labels: Label[]) {
   c.font = font(t, 11);
   c.fillStyle = t.ink;
@@ -250,7 +250,7 @@ function paintRates(c: Context, t: Theme, p: Painter, bin: number, labels: Label
   c.textAlign = 'center';
 }
 
-// The signs of a moment at their ports; the signs of one port stand one behind the other.
+// The symbols of events at their ports, one after the other at each port.
 function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
   const done = new Map<string, Set<string>>();
   for (const e of events) {
@@ -289,7 +289,7 @@ function paintEvents(c: Context, t: Theme, p: Painter, events: RunEvent[]) {
       c.setLineDash([]);
       flag(c, t, (strand.x0 + strand.x1) / 2, strand.bend ?? (strand.y0 + strand.y1) / 2, 18);
     } else if (sign === 'tick' || sign === 'ticks') {
-      // Across the line, so that it is seen on any of them.
+      // Across the line, so that it is visible on any of them.
       const [nx, ny] = [-dy, dx];
       c.strokeStyle = t.mark;
       c.lineWidth = 2.2;

@@ -1,5 +1,5 @@
-// Where the nodes of a fabric stand, in units of a host's width: hosts at the bottom, side by side below their leaf, leaves
-// in pods (what hangs together without the top tier), the top tier across everything. Depends on the topology alone.
+// The layout of a fabric in units of a host's width: hosts at the bottom, side by side below their leaf, leaves in pods
+// (nodes connected without the top tier), the top tier across the whole width. It depends on the topology only.
 import type { Fabric } from './types';
 
 export interface PlanNode {
@@ -36,7 +36,7 @@ export interface Plan {
   links: PlanLink[];
   byName: Map<string, number>;
   top: number; // the highest tier
-  pinned: boolean; // the top tier is always all in sight, whatever part is looked at
+  pinned: boolean; // the whole top tier is always visible, whatever part is shown
   topGroups: number; // groups of the top tier
   pods: Pod[];
   hostGroups: { from: number; to: number; hosts: number[]; leaf: number }[];
@@ -73,7 +73,7 @@ export function plan(fabric: Fabric): Plan {
   const upper = (n: PlanNode) => n.up.map((l) => nodes[links[l].b]);
   const pinned = top >= 2 && nodes.every((n) => n.tier !== top || lower(n).every((m) => m.tier > 0));
 
-  // Pods: what hangs together below the top tier.
+  // Pods: nodes that are connected below the top tier.
   const pods: Pod[] = [];
   for (const start of nodes) {
     if (start.pod >= 0 || (pinned && start.tier === top)) continue;
@@ -135,7 +135,7 @@ export function plan(fabric: Fabric): Plan {
     pod.to = x;
     for (const row of rows.values()) {
       const free = row.filter((n) => !n.spans);
-      // Leaves with hosts stand above them; the others share the pod's width.
+      // Leaves with hosts are above them; the others share the pod's width.
       if (free.length !== row.length) {
         for (const n of free) {
           const under = lower(n).filter((m) => m.tier === 0 || m.spans);
@@ -167,14 +167,14 @@ export function plan(fabric: Fabric): Plan {
   return { nodes, links, byName, top, pinned, topGroups, pods, hostGroups, width: Math.max(1, x - 0.8) };
 }
 
-// A leaf with its hosts has the leaf's name; several together are a pod.
+// A single leaf with its hosts has the leaf's name; several leaves are a numbered pod.
 function nameOf(number: number, pod: Pod, nodes: PlanNode[]): string {
   const switches = pod.nodes.filter((i) => nodes[i].tier > 0);
   if (switches.length === 1) return nodes[switches[0]].name;
   return switches.length === 0 ? '' : `pod ${number}`;
 }
 
-// "h0 - h15" when the names run on; else how many.
+// "h0 – h15".
 export function rangeName(names: string[]): string {
   if (names.length === 1) return names[0];
   return `${names[0]} – ${names[names.length - 1]}`;

@@ -1,5 +1,5 @@
-// The way of one direction of a strand, as points in the order that it is sent: a straight line, or up, across and down
-// around what stands between its ends. It lies to the right of the way it goes, so that both directions are seen.
+// The path of one direction of a strand, as points from sender to receiver: a straight line, or up, across and down around
+// nodes between its ends. It is on the right-hand side in its direction, so that both directions are visible.
 import type { Strand } from './fabric-scene';
 
 export type Point = [number, number];
@@ -23,7 +23,7 @@ export function lengthOf(points: Point[]): number {
   return sum;
 }
 
-// The first so many pixels of it.
+// The first `pixels` of a path.
 export function head(points: Point[], pixels: number): Point[] {
   const out: Point[] = [points[0]];
   for (let i = 1; i < points.length && pixels > 0; ++i) {
@@ -36,7 +36,7 @@ export function head(points: Point[], pixels: number): Point[] {
   return out;
 }
 
-// Where it is after so many pixels, and which way it goes there.
+// Position and direction of a path after `pixels`.
 export function along(points: Point[], pixels: number): { x: number; y: number; dx: number; dy: number } {
   for (let i = 1; i < points.length; ++i) {
     const [a, b] = [points[i - 1], points[i]];
@@ -48,7 +48,7 @@ export function along(points: Point[], pixels: number): { x: number; y: number; 
   return { x: points[0][0], y: points[0][1], dx: 1, dy: 0 };
 }
 
-// How far a place is from it.
+// The distance of a point from a path.
 export function far(points: Point[], x: number, y: number): number {
   let best = Infinity;
   for (let i = 1; i < points.length; ++i) {

@@ -1,5 +1,5 @@
-// A plan on the screen: boxes and lines in pixels for a part of the width. What has no room is drawn together: hosts as
-// cells below their leaf, the links of a node to many as one strand, a mesh within a pod as a bus.
+// A plan on the screen: boxes and lines in pixels for a part of the width. Nodes and links that do not fit are merged:
+// hosts as cells below their leaf, the links of a node to a group as one strand, a mesh within a pod as a bus.
 import type { Plan, PlanNode } from './fabric-plan';
 
 export interface Box {
@@ -68,7 +68,7 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
     width, height, boxes: [], boxOf: new Map(), strands: [], places: new Map(), queues: [], worst: [], pods: [], notes: [], buses: [], portX: new Map(), tiers: [], rowY: [],
   };
   const inner = width - 2 * margin - gutter;
-  // A few hosts stand together in the middle.
+  // A few hosts are centred.
   const isWhole = part.to - part.from >= 1;
   const unit = Math.min(inner / (plan.width * (part.to - part.from)), isWhole && plan.top > 0 ? 240 : Infinity);
   const used = isWhole ? unit * plan.width : inner;
@@ -92,7 +92,7 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
   const apart = plan.top === 0 ? 0 : Math.min(460, (bottomY - topY) / plan.top);
   const shift = plan.top === 0 ? 0 : Math.max(0, (bottomY - topY - apart * plan.top) / 2);
   for (let tier = 0; tier <= plan.top; ++tier) s.rowY.push(bottomY - shift - tier * apart);
-  // Cells hang at their leaf: the links have no length then.
+  // Cells are directly below their leaf: their links have no length.
   if (stacked && plan.top > 1) {
     const between = (bottomY - 22 - topY) / (plan.top - 1);
     for (let tier = 1; tier <= plan.top; ++tier) s.rowY[tier] = bottomY - 22 - (tier - 1) * between;
@@ -152,10 +152,10 @@ export function scene(plan: Plan, width: number, height: number, part: Part, mea
 }
 
 function strands(s: Scene, plan: Plan, unit: number) {
-  // `own`: whose ports stand for it; a link drawn in two halves, to a bus and on from it, has one at each.
+  // `own`: which ports belong to it. A link drawn in two halves, to a bus and from it, has one port at each half.
   const add = (strand: Omit<Strand, 'seen'>, own: 'both' | 'up' | 'down' = 'both') => {
     const seen = Math.max(strand.x0, strand.x1) > gutter && Math.min(strand.x0, strand.x1) < s.width;
-    // The top tier is always in sight; the way to it is not, from nodes that are not.
+    // The top tier is always visible; links to it from nodes that are not visible are hidden.
     const away = plan.pinned && (strand.x0 < gutter || strand.x0 > s.width) && plan.nodes[plan.links[strand.links[0]].b].tier === plan.top;
     const at = s.strands.push({ ...strand, seen: seen && !away }) - 1;
     if (own !== 'down') for (const port of strand.up) s.places.set(port, { strand: at, up: true });
@@ -163,7 +163,7 @@ function strands(s: Scene, plan: Plan, unit: number) {
   };
   const many = new Map<string, number[]>(); // links drawn as one strand
   const single: number[] = [];
-  // Too many lines between two rows cannot be followed: then those of one node to a group are one.
+  // Too many lines between two rows are unreadable: the links of one node to a group are then one line.
   const shown = (index: number) => s.boxOf.get(index)!.x < s.width && s.boxOf.get(index)!.x + s.boxOf.get(index)!.w > gutter;
   const toTop = plan.pinned ? plan.links.filter((l) => plan.nodes[l.b].tier === plan.top && shown(l.a)).length : 0;
   for (const [i, l] of plan.links.entries()) {
@@ -181,7 +181,7 @@ function strands(s: Scene, plan: Plan, unit: number) {
       single.push(i);
     }
   }
-  // Ports along the edges of boxes, in the order of where they lead to.
+  // Ports along the edges of boxes, in the order of their peers.
   const place = new Map<string, { x: number; slot: number }>();
   for (const node of plan.nodes) {
     const box = s.boxOf.get(node.index)!;
@@ -264,7 +264,7 @@ function strands(s: Scene, plan: Plan, unit: number) {
     if (x1 > 0 && x0 < s.width) s.buses.push({ x0: x0 - 3, x1: x1 + 3, y });
   }
 }
-// Another node of the tier stands between these two.
+// True if another node of the tier is between these two.
 function between(plan: Plan, a: number, b: number): boolean {
   const [p, q] = [plan.nodes[a], plan.nodes[b]];
   if (p.tier !== q.tier || p.tier === 0) return false;
@@ -303,7 +303,7 @@ function ports(s: Scene, plan: Plan) {
   }
 }
 
-// The queues of ports to the same tier: at the edge that the link leaves by, where other queues leave room.
+// The queues of ports to the same tier: at the edge where the link leaves, if other queues leave room.
 function sideQueues(s: Scene, plan: Plan, box: Box) {
   const { node } = box;
   if (node.up.length > 0 || box.w / Math.max(1, node.down.length) < 100) return;
@@ -340,7 +340,7 @@ function podBoxes(s: Scene, plan: Plan, X: (x: number) => number, measure: (text
       if (measure(text) + 6 < b - a) s.notes.push({ x: (a + b) / 2, y: row[0].y - 9, text });
     }
   }
-  // Below hosts without labels: which ones they are, or the first of every so many.
+  // Below hosts without labels: their range, or the name of the first one at intervals.
   const least = Math.max(1, Math.min(...plan.hostGroups.map((g) => X(g.to) - X(g.from))));
   const longest = Math.max(0, ...plan.hostGroups.map((g) => (g.hosts.length > 0 ? measure(plan.nodes[g.hosts[0]].name) : 0)));
   const stride = Math.ceil((longest + 10) / least);
@@ -362,7 +362,7 @@ function podBoxes(s: Scene, plan: Plan, X: (x: number) => number, measure: (text
     }
   }
 }
-// What the names of a tier begin with: "leaf", "core"; of hosts "hosts".
+// The common beginning of the names of a tier: "leaf", "core"; "hosts" for hosts.
 function commonName(plan: Plan, tier: number): string {
   if (tier === 0) return 'hosts';
   const stems = new Set(plan.nodes.filter((n) => n.tier === tier).map((n) => n.name.replace(/[-_.]?\d.*$/, '')));

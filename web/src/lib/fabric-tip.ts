@@ -1,4 +1,4 @@
-// What the pointer is on, in words and numbers.
+// The tooltip for what is under the pointer.
 import { kinds } from './draw';
 import { queueAt, valuesOf, type Hit, type Painter } from './fabric-paint';
 import type { RunEvent } from './types';
@@ -24,7 +24,7 @@ export function tipOf(painter: Painter, h: NonNullable<Hit>, bin: number, now: R
     for (const ports of [s.up, s.down]) {
       const v = valuesOf(ports, moments, bin);
       const from = many === 1 ? ports[0] : ports === s.up ? 'up' : 'down';
-      lines.push([many === 1 ? `${from} sends` : `${from}, together`, `${rate(v.used * capacity)} (${percent(v.used)})`]);
+      lines.push([many === 1 ? `${from} sends` : `${from}, total`, `${rate(v.used * capacity)} (${percent(v.used)})`]);
       if (many > 1) lines.push(['  busiest', percent(v.busiest)]);
       if (v.paused > 0) lines.push([`  paused${classesOf.get(ports[0]) ? `, class ${classesOf.get(ports[0])}` : ''}`, percent(v.paused)]);
       if (many === 1 && plan.nodes[ports === s.up ? first.a : first.b].tier > 0) lines.push(['  queue', size(queueAt(ports[0], moments, bin))]);

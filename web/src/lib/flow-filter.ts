@@ -1,7 +1,7 @@
-// The packets of a flow: all that its queue pairs exchange (docs/api.md, filters).
+// The filter for the packets of a flow: all packets of its queue pairs (docs/api.md, filters).
 export const flowFilter = (id: string) => `flow=="${id}"`;
 
-// Of any of these flows, and what the filter says.
+// The packets of any of these flows that also match the filter.
 export function withFlows(filter: string, flows: string[]): string {
   const any = flows.map(flowFilter).join(' or ');
   if (any === '') return filter;

@@ -1,5 +1,5 @@
-// Where the runs are on the machine that serves them, for commands that somebody pastes into a shell. A report knows the
-// directory and the name of its one run.
+// Directories of the runs on the server's machine, for commands to paste into a shell. A report has the directory and the
+// name of its run.
 import { get, isReport } from './api';
 import type { Status } from './types';
 
@@ -17,14 +17,14 @@ class Place {
   private get isOneRun(): boolean {
     return this.status?.opens?.view === 'run';
   }
-  // Of a run, as `weft` takes it from where the server was started.
+  // The directory of a run, relative to where the server was started.
   directory(run: string): string {
     if (report) return report.directory || 'run';
     this.load();
     const served = (this.status?.directory ?? 'runs').replace(/\/+$/, '') || '/';
     return run === 'run' && this.isOneRun ? served : `${served}/${run.replaceAll('~', '/')}`.replaceAll('//', '/');
   }
-  // What people call the run: a server or a report of one run has it as `run`.
+  // The name of the run for display: a server or a report of one run calls it `run`.
   name(run: string): string {
     if (report) return report.name || run;
     this.load();

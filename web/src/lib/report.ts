@@ -1,5 +1,5 @@
-// Answers in a report that is one file (`weft report DIR --html`). What the page asks for with parameters is cut from
-// what the report has of it: series have a fixed number of points, packets are some of them.
+// Answers in a one-file report (`weft report DIR --html`). Requests with parameters are answered from the data in the
+// report: series have a fixed number of points, and only some packets are included.
 import { ApiError } from './api-error';
 import type { Events, Packet, PacketPage, SeriesData } from './types';
 
@@ -41,8 +41,8 @@ function events(all: Events, kinds: string | null, from: number, to: number, lim
   return { ...all, events: found.slice(0, limit), left_out: all.left_out + Math.max(0, found.length - limit) };
 }
 
-// The packets are some of the capture: the first, and those around findings and events. A filter's words are looked for
-// in the line; fields (port==) and or need the server, and asking for them is an error rather than nothing found.
+// The report has the first packets of the capture and those around findings and events. The words of a filter are searched
+// for in the line; fields (port==) and `or` need the server and are errors here.
 function packets(all: PacketPage, filter: string, from: number, offset: number, limit: number): PacketPage {
   const rows = all.packets;
   if (filter === '') {
@@ -55,7 +55,7 @@ function packets(all: PacketPage, filter: string, from: number, offset: number, 
   }
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const odd = words.find((word) => /[=<>()!&|"]/.test(word) || word === 'or' || word === 'not');
-  if (odd) throw new ApiError([{ message: `'${odd}': a report finds words in its packets`, remedy: 'weft serve has all filters; here write ce, cnp, 10.0.0.2' }], 400);
+  if (odd) throw new ApiError([{ message: `'${odd}': filters of a report are plain words`, remedy: 'write words such as ce, cnp or 10.0.0.2; weft serve supports all filters' }], 400);
   const line = (p: Packet) => `${p.flags.join(' ')} ${p.port} ${p.source} ${p.destination} ${p.protocol} ${p.info} ${p.comment}`.toLowerCase();
   const found = rows.filter((p) => words.every((w) => w === 'and' || line(p).includes(w)));
   return { ...all, packets: found, first: 0, next: null };

@@ -1,24 +1,24 @@
-// What the views of one run share, fetched once: changing from view to view asks the server nothing twice.
+// Data that the views of one run share, fetched once: changing the view sends no request twice.
 import { get, query } from './api';
 import type { Activity, Events, Fabric, Flows, Run, SeriesEntry } from './types';
 
-const most = 48; // answers: those asked for last
+const most = 48; // answers, the most recently used ones
 const kept = new Map<string, Promise<unknown>>();
 let keptFor = '';
 
-// Runs have changed: one of the same name may be another one now.
+// Runs have changed: a run of the same name may be a different one now.
 export function forgetRuns() {
   kept.clear();
 }
 
-// An answer of this run, from memory when it was asked before.
+// An answer for this run, from memory if it was requested before.
 export function ofRun<T>(run: string, path: string): Promise<T> {
   if (run !== keptFor) {
     kept.clear();
     keptFor = run;
   }
   let answer = kept.get(path) as Promise<T> | undefined;
-  if (answer) kept.delete(path); // to the end: it was asked for last
+  if (answer) kept.delete(path); // to the end: it is the most recently used
   else {
     const asked = (answer = get<T>(`/api/runs/${encodeURIComponent(run)}${path}`));
     asked.catch(() => kept.get(path) === asked && kept.delete(path));
@@ -53,7 +53,7 @@ export class Moments {
     this.used = words(a.used);
     [this.paused, this.queue] = [bytes(a.paused), bytes(a.queue)];
   }
-  // The bin of a moment: what happened in the sample that ends there or after it.
+  // The bin of a time: the sample that ends at it or after it.
   bin(at: number): number {
     if (this.bins === 0) return -1;
     return Math.min(this.bins - 1, Math.max(0, Math.floor(((at - this.from) / Math.max(1, this.to - this.from)) * this.bins)));
@@ -79,7 +79,7 @@ export async function momentsOf(run: string, bins: number, from?: number, to?: n
   return new Moments(await ofRun<Activity>(run, '/activity' + query({ bins, from_ps: from, to_ps: to })));
 }
 
-// How many moments the fabric has in memory: a thousand hosts have 6,000 directions.
+// The number of bins that the fabric keeps in memory: a thousand hosts have 6,000 directions.
 export function binsFor(links: number, run: Run): number {
   const samples = run.sample_interval_ps > 0 ? Math.ceil(run.end_ps / run.sample_interval_ps) : 400;
   return Math.max(1, Math.min(samples, 600, Math.max(100, Math.floor(1_200_000 / Math.max(1, 2 * links)))));

@@ -1,5 +1,5 @@
-// Runs and sweeps that the page has started, kept up to date by the server's event stream, which begins with all tasks
-// as they are.
+// Runs and sweeps that the page has started, kept up to date by the server's event stream, which starts with all
+// tasks.
 import { get, post, remove } from './api';
 import { listen } from './events';
 import { forgetRuns } from './run-data.svelte';
@@ -7,6 +7,8 @@ import type { Task } from './types';
 
 const order: Record<Task['state'], number> = { waits: 0, runs: 1, done: 2, failed: 2, cancelled: 2 };
 export const hasEnded = (task: Task) => order[task.state] === 2;
+// The state of a task or a cell as text.
+export const stateText = (state: string) => (state === 'waits' ? 'waiting' : state === 'runs' ? 'running' : state);
 
 class Tasks {
   list: Task[] = $state([]);
@@ -30,7 +32,7 @@ class Tasks {
     this.runsVersion++;
   }
 
-  // An answer may come later than an event that tells more: a task goes forward only.
+  // An answer may arrive after a newer event: a task never goes back to an earlier state.
   private take(task: Task) {
     const at = this.list.findIndex((other) => other.id === task.id);
     if (at < 0) this.list.push(task);

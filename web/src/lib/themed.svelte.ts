@@ -1,4 +1,4 @@
-// Canvases paint anew when light changes to dark: they read `themed.version`.
+// Canvases are repainted when the theme changes: they read `themed.version`.
 class Themed {
   version = $state(0);
   constructor() {

@@ -1,4 +1,4 @@
-// What the API says (docs/api.md). Times are picoseconds from the start of the run, sizes bytes, rates bits per second.
+// The types of the API (docs/api.md). Times are picoseconds from the start of the run, sizes bytes, rates bits per second.
 export interface Problem {
   message: string;
   remedy?: string;
@@ -98,7 +98,7 @@ export interface RunEvent {
 export interface Events {
   events: RunEvent[];
   left_out: number;
-  not_recorded: number; // of the run: the logs of ports were full
+  not_recorded: number; // of the whole run: the event logs of ports were full
   kinds: Record<string, number>;
 }
 export interface Flows {
@@ -136,7 +136,7 @@ export interface FlowSummary {
   jain: number | null;
   fct: Distribution | null;
   latency: Distribution | null; // of single messages
-  no_latency: string | null; // why there is none
+  no_latency: string | null; // the reason why there is none
 }
 export interface Packet {
   number: number;
@@ -221,7 +221,7 @@ export interface Knob {
   group: string;
   title: string;
   kind: 'number' | 'size' | 'time' | 'length' | 'choice' | 'nic' | 'switch' | 'text';
-  value: string; // in the file; empty: it says nothing
+  value: string; // in the file; empty: not set
   in_force: string;
   choices: string[];
   help: string;

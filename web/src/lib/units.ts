@@ -5,7 +5,7 @@ function scaled(value: number, units: [number, string][], digits = 3): string {
   let [factor, unit] = units[0];
   for (const [f, u] of units) if (size >= f) [factor, unit] = [f, u];
   const number = value / factor;
-  if (number === 0) return unit === 'ps' ? '0 us' : `0 ${unit}`; // nobody counts from picoseconds
+  if (number === 0) return unit === 'ps' ? '0 us' : `0 ${unit}`; // zero is shown in microseconds
   const whole = Math.max(1, Math.floor(Math.log10(Math.abs(number))) + 1);
   return `${number.toFixed(Math.max(0, digits - whole))} ${unit}`;
 }
@@ -22,7 +22,7 @@ export function time(ps: number, digits = 3): string {
   return scaled(ps, [[1, 'ps'], [1e3, 'ns'], [1e6, 'us'], [1e9, 'ms'], [1e12, 's']], digits);
 }
 
-// A moment of a run, in a unit that fits the span that is shown.
+// A time of a run, in a unit that fits the span that is shown.
 export function moment(ps: number, span_ps: number): string {
   const [factor, unit] = span_ps < 1e6 ? [1e3, 'ns'] : span_ps < 2e9 ? [1e6, 'us'] : span_ps < 2e12 ? [1e9, 'ms'] : [1e12, 's'];
   const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(1e-9, span_ps / factor)))));
@@ -58,7 +58,7 @@ const factors: Record<string, [number, (v: number, digits?: number) => string]> 
   B: [1, size], bytes: [1, size], kB: [1e3, size], MB: [1e6, size],
   bps: [1, rate], Gbps: [1e9, rate], Mbps: [1e6, rate], Bps: [1, (v, digits) => size(v, digits) + '/s'],
 };
-// A figure of a result in the unit that its name ends with: of "us" 1412.3 is 1.41 ms.
+// A result in the unit that its name ends with: 1412.3 with "us" is 1.41 ms.
 export function figure(v: number, unit: string, digits = 3): string {
   const known = factors[unit];
   if (known) return known[1](v * known[0], digits);
@@ -67,14 +67,14 @@ export function figure(v: number, unit: string, digits = 3): string {
   return text + (unit ? ` ${unit}` : '');
 }
 
-// How many digits tell these figures apart, at most ten.
+// The number of digits needed to distinguish these values, at most ten.
 export function digitsFor(values: number[], unit: string): number {
   const different = new Set(values).size;
   for (let digits = 3; digits < 10; ++digits) if (new Set(values.map((v) => figure(v, unit, digits))).size === different) return digits;
   return 10;
 }
 
-// A change by A: "+12.3 %", "x 14".
+// A change relative to A: "+12.3 %", "x 14".
 export function change(share: number): string {
   if (Math.abs(share) >= 9.995) return `× ${+(1 + share).toPrecision(3)}`;
   const p = share * 100;

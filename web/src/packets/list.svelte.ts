@@ -1,5 +1,5 @@
-// The packets of a run as a list of any length: without a filter any part of it is asked for as it comes into view, with
-// one the server looks through the capture piece by piece and what it finds is added at the end.
+// The packets of a run as a list of any length. Without a filter, parts are loaded as they become visible; with a filter,
+// the server searches the capture in parts and results are added at the end.
 import { ApiError, get, isReport, query } from '../lib/api';
 import type { Packet, PacketPage } from '../lib/types';
 
@@ -12,14 +12,14 @@ export class PacketList {
   filter = '';
   total = $state(0); // frames of the capture
   length = $state(0); // rows of the list
-  looked = $state(0); // frames that the filter has seen
+  looked = $state(0); // frames that the filter has checked
   problem = $state(''); // of the capture file
   error: ApiError | null = $state(null);
-  version = $state(0); // changes when rows have come
+  version = $state(0); // changes when rows were loaded
 
   firstTime: number | undefined; // of the first frame
 
-  // With a filter, and in a report, which has some packets only: rows are what was found.
+  // With a filter, and in a report, which has only some packets: rows are search results.
   private get isFound(): boolean {
     return this.filter !== '' || isReport;
   }
@@ -69,7 +69,7 @@ export class PacketList {
     return page;
   }
 
-  // A row that is there; otherwise it is asked for.
+  // A row, or undefined while it is loaded.
   row(index: number): Packet | undefined {
     if (this.isFound) return this.found[index];
     const number = Math.floor(index / chunk);
@@ -82,7 +82,7 @@ export class PacketList {
     if (this.asked.has(number)) return;
     this.asked.add(number);
     const mine = this.stop;
-    // A thumb that is drawn over a million packets passes most of them.
+    // Dragging the scroll bar over a million packets skips most of them.
     await new Promise((later) => setTimeout(later, 30));
     try {
       if (mine.signal.aborted) return;
@@ -92,13 +92,13 @@ export class PacketList {
       this.chunks.set(number, page.packets);
       this.version++;
     } catch {
-      // Asked for again when it is looked at again.
+      // Loaded again when it is visible again.
     } finally {
       this.asked.delete(number);
     }
   }
 
-  // The row of a packet, or of the first behind it.
+  // The row of a packet, or of the first after it.
   place(packet: number): number {
     if (!this.isFound) return packet - 1;
     let [low, high] = [0, this.found.length];
@@ -110,7 +110,7 @@ export class PacketList {
     return low;
   }
 
-  // The row of the first packet at a moment or after it.
+  // The row of the first packet at a time or after it.
   async at(time_ps: number): Promise<number> {
     const page = await get<PacketPage>(`/api/runs/${encodeURIComponent(this.run)}/packets${query({ from_ps: Math.max(1, Math.round(time_ps)), limit: 1 })}`);
     return page.first;

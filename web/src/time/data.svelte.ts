@@ -1,5 +1,5 @@
-// What the time view draws, and where it gets it: of the whole run what lists need, of the range only what is drawn, as
-// many points as there are pixels. A new range is fetched anew.
+// The data of the time view: lists for the whole run, and for the visible range only what is drawn, one point per pixel.
+// A new range is fetched again.
 import { get, query } from '../lib/api';
 import { cursor } from '../lib/cursor.svelte';
 import { kindOrder } from '../lib/draw';
@@ -46,7 +46,7 @@ export class TimeData {
     }
   }
 
-  // Of the range that the cursor has now. The answer to an older question is dropped.
+  // Fetches the visible range. Answers to older requests are dropped.
   fetch(from: number, to: number, groups: Group[], lanes: SeriesEntry[], points: number): () => void {
     const mine = ++this.asked;
     const range = from <= 0 && to >= cursor.end ? {} : { from_ps: from, to_ps: to };
@@ -75,7 +75,7 @@ export class TimeData {
     return () => clearTimeout(timer);
   }
 
-  // Down to single packets, where there is a capture.
+  // Single packets, if there is a capture.
   fetchPackets(from: number, to: number): (() => void) | undefined {
     if (!this.about?.has.packets || to - from > close) {
       this.packets = [];

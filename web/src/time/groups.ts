@@ -1,4 +1,4 @@
-// Which series the time view draws, in which plots: those of the chosen flows, or the largest.
+// The plots of the time view and their series: those of the chosen flows, or the largest.
 import type { Fabric, Flows, SeriesData, SeriesEntry } from '../lib/types';
 
 export interface Group {
@@ -29,7 +29,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   const usual = slowest.slice(0, 8).map((id) => rates.find((s) => flowOf(s) === id)).filter((s) => s !== undefined);
   add('flows', 'Rate allowed per flow', rates, wanted.length > 0 ? wanted : usual.length > 0 ? usual : rates.slice(0, 8), false);
 
-  // What leaves ports: of the chosen flows the senders', else of all hosts the busiest.
+  // Rates sent by ports: by the senders of the chosen flows, otherwise by the busiest hosts.
   const sent = by('tx_bytes').filter((s) => hosts.has(s.node));
   const sources = new Set(flows ? chosen.map((id) => flows.source[flows.id.indexOf(id)]) : []);
   const own = sent.filter((s) => sources.has(portOf(s)));
@@ -52,7 +52,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
     addLimit(limits, q.xoff_B, 'xoff', 'XOFF');
   }
   add('queues', 'Queue depth', by('queue_B'), queues, false, limits);
-  // Of the fullest switches both what all queues hold, and how much of it is in headroom.
+  // For the fullest switches: the bytes in all queues, and the bytes in headroom.
   const buffers = [...by('buffer_B'), ...by('headroom_B').filter((s) => s.port === '')];
   const fullest = largest(by('buffer_B'), 3).map((s) => s.node);
   const shown = fullest.flatMap((node) => buffers.filter((s) => s.node === node));
@@ -84,7 +84,7 @@ function addLimit(limits: Group['limits'], value: number | null | undefined, kin
   else if (!same.label.split(', ').includes(label)) same.label += `, ${label}`;
 }
 
-// What a line is called within its plot.
+// The name of a line within its plot.
 export function nameOf(s: SeriesEntry, group: Group): string {
   if (group.key === 'flows') return `${s.node}/${s.port}`;
   if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'buffer'}`;
@@ -97,7 +97,7 @@ export function pauseLanes(all: SeriesEntry[]): SeriesEntry[] {
   return all.filter((s) => s.metric === 'pause_rx_ps' && s.last > 0).sort((a, b) => b.last - a.last);
 }
 
-// The value at a moment: of the last point that is not after it.
+// The value at a time: that of the last point at or before it.
 export function valueAt(x: number[], v: (number | null)[], at: number): number | null {
   let [low, high] = [0, x.length];
   while (low < high) {
@@ -108,8 +108,8 @@ export function valueAt(x: number[], v: (number | null)[], at: number): number |
   return low === 0 ? null : v[low - 1];
 }
 
-// Of a counter that was asked for as it is: the mean change in each part of the time. More to read than its least and most
-// when samples are short: a packet is sent or is not.
+// The mean rate of a counter in each part of the time. With short samples it is easier to read than minimum and maximum,
+// because a sample has a packet or none.
 export function meanRate(d: SeriesData): SeriesData {
   const [unit, factor] = d.unit === 'B' ? ['b/s', 8e12] : d.unit === 'ps' ? ['share', 1] : ['1/s', 1e12];
   const [t_ps, mean]: [number[], number[]] = [[], []];

@@ -1,4 +1,4 @@
-// The keys of the time view: those of the cursor, and Perfetto's W A S D for the range.
+// The keys of the time view: those of the cursor, and W A S D for the range, as in Perfetto.
 import { cursor } from '../lib/cursor.svelte';
 
 export function timeKey(e: KeyboardEvent, times: number[], search: () => void) {

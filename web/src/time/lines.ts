@@ -1,4 +1,4 @@
-// The series of a plot as lines: their looks, and the thresholds across them.
+// The series of a plot as lines with their styles, and the thresholds.
 import { address } from '../lib/address.svelte';
 import { cursor } from '../lib/cursor.svelte';
 import { flowStyle, lineStyle, theme } from '../lib/draw';
