@@ -116,11 +116,12 @@ std::optional<Ran> run_into(const std::string& out, Chosen& chosen, const std::s
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
   ran.body = lab::report_body(lab, ran.result);
   ran.summary = lab::report_summary(lab, ran.result);
+  // Without results.json there is no run: it goes first and comes last, so that no run is mixed from two.
+  std::error_code ignored;
+  std::filesystem::remove(out + "/results.json", ignored);
   ran.written &= write_one(out + "/report.md", [&](const std::string& path) {
     return write_file(path, ran.body + lab::report_files(lab, ran.result, {"."}) + ran.summary);
   });
-  ran.written &= write_one(out + "/results.json",
-                           [&](const std::string& path) { return lab::write_results_json(path, lab, ran.result); });
   ran.written &= write_one(out + "/results.sqlite",
                            [&](const std::string& path) { return lab::write_results_store(path, lab, ran.result); });
   for (const lab::WorkloadOutcome& outcome : ran.result.workloads) {
@@ -131,6 +132,8 @@ std::optional<Ran> run_into(const std::string& out, Chosen& chosen, const std::s
   }
   ran.written &=
       write_one(out + "/lab.yaml", [&](const std::string& path) { return write_file(path, chosen.file.text); });
+  ran.written &= write_one(out + "/results.json",
+                           [&](const std::string& path) { return lab::write_results_json(path, lab, ran.result); });
   return ran;
 }
 

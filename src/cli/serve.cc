@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -130,6 +131,39 @@ std::optional<serve::TaskLimits> task_limits(const ServeArguments& arguments) {
   return limits;
 }
 
+// A page that only its user can read and that leads to the address: everybody can see the arguments of a process, and
+// the address has the token in it. Removed with the object.
+class OpeningPage {
+ public:
+  explicit OpeningPage(const std::string& address) {
+    const char* own = std::getenv("XDG_RUNTIME_DIR");
+    std::error_code error;
+    const fs::path folder =
+        own != nullptr && fs::is_directory(own, error) ? fs::path(own) : fs::temp_directory_path(error);
+    std::string path = (folder / "weft-XXXXXX.html").string();
+    constexpr int kSuffix = 5;
+    const int fd = mkostemps(path.data(), kSuffix, O_CLOEXEC);  // mode 0600
+    if (fd < 0) return;
+    path_ = path;
+    const std::string text = fmt::format(
+        "<!doctype html><meta charset=\"utf-8\"><title>Weft</title><meta http-equiv=\"refresh\" content=\"0; url={0}\">"
+        "<p><a href=\"{0}\">Weft</a></p>\n",
+        address);
+    if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) path_.clear();
+    close(fd);
+  }
+  ~OpeningPage() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove(path_, ignored);
+  }
+  OpeningPage(const OpeningPage&) = delete;
+  OpeningPage& operator=(const OpeningPage&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // Opens the user's browser if there is one. Its output is discarded, and Ctrl-C here does not end it.
 void open_browser(const std::string& address) {
   const char* words[] = {"xdg-open", address.c_str(), nullptr};
@@ -201,7 +235,13 @@ int run(const ServeArguments& arguments) {
   if (!options.token.empty()) address += "?token=" + options.token;
   put(address + "\n");
   std::fflush(stdout);
-  if (arguments.open) open_browser(address);
+  std::optional<OpeningPage> opening;
+  if (arguments.open && !options.token.empty()) opening.emplace(address);
+  if (opening && opening->path().empty()) {
+    failed("no browser was started: the page with the token could not be written", "open the address by hand");
+  } else if (arguments.open) {
+    open_browser(opening ? opening->path() : address);
+  }
   std::thread stopper([&] {
     while (!interrupted().load()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     hub.stop();

@@ -186,17 +186,25 @@ int run(const SweepArguments& arguments) {
   std::atomic<bool> stops{false};
   options.cancel = &stops;
   MetricWatch metrics(certain_metrics(arguments, *plan), *plan);
-  options.look = [&] { stops = interrupted().load() || metrics.look(); };
+  bool unsaved = false;
+  const auto save_now_and_then = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (!unsaved || now - last_saved < between) return;
+    save();
+    unsaved = false;
+    last_saved = std::chrono::steady_clock::now();
+    between = std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 10 * (last_saved - now));
+  };
+  options.look = [&] {
+    stops = interrupted().load() || metrics.look();
+    save_now_and_then();
+  };
   options.changed = [&] {
     if (is_terminal) show_bar(done_of(*plan), plan->cells.size());
     if (tells_json)
       put_json_progress(done_of(*plan), plan->cells.size(),
                         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_saved < between) return;
-    save();
-    last_saved = std::chrono::steady_clock::now();
-    between = std::max<std::chrono::steady_clock::duration>(std::chrono::seconds(1), 10 * (last_saved - now));
+    unsaved = true;
   };
   save();
   study::run_cells(*plan, options);

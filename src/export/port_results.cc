@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_depth.h"
+
 namespace weft::exports {
 
 namespace {
@@ -54,6 +56,7 @@ void add_lost(const Json& port, const std::string& node, std::vector<LostPackets
 }  // namespace
 
 std::optional<PortResults> read_port_results(const std::string& text) {
+  if (json_depth(text) > kDeepestJson) return std::nullopt;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   PortResults results;

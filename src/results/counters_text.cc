@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json_depth.h"
 #include "base/nearest.h"
 #include "base/time.h"
 #include "results/driver_counters.h"
@@ -325,7 +326,8 @@ tl::expected<std::string, CountersProblem> counters_text(const std::string& dire
 tl::expected<std::string, CountersProblem> counters_of(const std::string& text, std::string_view whole,
                                                        const std::string& where, std::optional<CounterStyle> style,
                                                        bool json) {
-  const Json results = Json::parse(text, nullptr, false);
+  const Json results =
+      json_depth(text) > kDeepestJson ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
   if (!results.is_object() || !results.contains("ports"))
     return tl::make_unexpected(
         CountersProblem{fmt::format("results.json of {} is not what weft run writes", whole), "run the lab again"});

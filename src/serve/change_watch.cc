@@ -35,6 +35,7 @@ void ChangeWatch::work() {
   using Clock = std::chrono::steady_clock;
   std::uint64_t seen = runs_.look()->version;
   std::map<std::string, std::string> worlds;
+  std::vector<std::string> gone;  // at the look before
   auto pause = std::chrono::milliseconds(kShortest);
   while (true) {
     {
@@ -52,10 +53,17 @@ void ChangeWatch::work() {
       for (const WorldSummary& world : worlds_that_are_up()) now[world.name] = world_summary_json(world);
       for (const auto& [name, json] : now) {
         if (const auto before = worlds.find(name); before == worlds.end() || before->second != json)
-          hub_.publish("world", name, json);
+          hub_.publish(kWorldEvent, name, json);
       }
+      // The clients have had the time of a look to take it.
+      for (const std::string& name : gone) {
+        if (!now.contains(name)) hub_.forget(kWorldEvent, name);
+      }
+      gone.clear();
       for (const auto& [name, json] : worlds) {
-        if (!now.contains(name)) hub_.publish("world", name, world_gone_json(name));
+        if (now.contains(name)) continue;
+        hub_.publish(kWorldEvent, name, world_gone_json(name));
+        gone.push_back(name);
       }
       worlds = std::move(now);
     }

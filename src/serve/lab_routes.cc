@@ -11,6 +11,7 @@
 #include "labfile/knobs.h"
 #include "labfile/permissions.h"
 #include "labfile/reader.h"
+#include "serve/http/bounded_json.h"
 #include "serve/http/page_files.h"
 #include "text/yaml_edit.h"
 
@@ -110,7 +111,7 @@ LabJson knob_list(const std::vector<lab::Knob>& knobs) {
 
 // The body, when it is an object with `text`.
 std::optional<LabJson> body_with_text(const Request& request) {
-  LabJson body = LabJson::parse(request.body, nullptr, false);
+  LabJson body = bounded_json<LabJson>(request.body);
   if (!body.is_object() || !body.contains("text") || !body["text"].is_string()) return std::nullopt;
   return body;
 }

@@ -17,10 +17,8 @@ namespace {
 constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 Response run_metrics(const RunPlace& place, AnswerCache& cache, const std::string& id) {
-  const auto directory = place.find(id);
-  if (!directory) return problem(404, fmt::format("no run {}", id), "GET /api/runs lists the runs");
-  if (is_being_written(*directory))
-    return problem(409, fmt::format("the run {} is being written", id), "try again later");
+  const auto directory = finished_run(place, id);
+  if (!directory) return directory.error();
   const std::string key = stamp_of(*directory) + "\n/metrics";
   if (auto kept = cache.find(key)) return {200, kMetricsType, *kept, {}, {}};
   const auto store = exports::RunStore::open(*directory);
@@ -74,7 +72,8 @@ void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cach
     } else if (!run.empty()) {
       response = run_metrics(place, cache, run);
     } else if (!look->newest.empty()) {
-      response = run_metrics(place, cache, look->newest);
+      Response newest = run_metrics(place, cache, look->newest);
+      if (newest.status == 200) response = std::move(newest);  // one that cannot be read hides the server's own no more
     }
     if (response.status == 200) response.body += server_metrics(sources, *counts, look->count);
     return response;

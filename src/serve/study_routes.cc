@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "serve/http/bounded_json.h"
+#include "serve/runs/open_run.h"
 #include "study/comparison.h"
 
 namespace weft::serve {
@@ -19,9 +21,8 @@ constexpr std::size_t kMostSweep_B = std::size_t{64} << 20;
 
 Response compare(const RunPlace& place, const Request& request) {
   const std::string a = request.text("a"), b = request.text("b");
-  const auto left = place.find(a), right = place.find(b);
-  if (!left || !right)
-    return problem(404, fmt::format("no run {}", left ? b : a), "GET /api/runs lists the runs; name two as a and b");
+  const auto left = finished_run(place, a), right = finished_run(place, b);
+  if (!left || !right) return left ? right.error() : left.error();
   auto comparison = study::compare_runs(*left, *right);
   if (!comparison) return problem(422, comparison.error().message, comparison.error().remedy);
   comparison->a.directory = a;
@@ -37,7 +38,7 @@ Response sweep(const RunPlace& place, const std::string& id) {
     return problem(404, fmt::format("no sweep {}", id), "GET /api/sweeps lists them");
   auto text = read_file(path, kMostSweep_B);
   if (!text) return problem(500, text.error());
-  StudyJson json = StudyJson::parse(*text, nullptr, false);
+  StudyJson json = bounded_json<StudyJson>(*text);
   if (!json.is_object() || !json.contains("cells") || !json["cells"].is_array())
     return problem(422, fmt::format("{}/sweep.json is not the file of a sweep", id), "run the sweep again");
   for (StudyJson& cell : json["cells"]) {

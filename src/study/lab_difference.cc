@@ -17,16 +17,21 @@ struct Flat {
   std::map<std::string, LabValue> values;
 };
 
-// An item of a list is identified by its `name`, as in --set, unless two items have the same name.
-std::string item_name(const lab::YamlNode& list, std::size_t index) {
-  const lab::YamlNode* name = list.children[index].find("name");
-  if (name == nullptr || !name->is_scalar()) return std::to_string(index);
-  std::size_t same = 0;
+// Items of a list are identified by their `name`, as in --set, unless two items have the same name.
+std::vector<std::string> item_names(const lab::YamlNode& list) {
+  const auto name_of = [](const lab::YamlNode& item) -> const std::string* {
+    const lab::YamlNode* name = item.find("name");
+    return name != nullptr && name->is_scalar() ? &name->text : nullptr;
+  };
+  std::map<std::string, std::size_t> counts;
+  for (const lab::YamlNode& item : list.children)
+    if (const std::string* name = name_of(item)) ++counts[*name];
+  std::vector<std::string> names;
   for (const lab::YamlNode& item : list.children) {
-    const lab::YamlNode* other = item.find("name");
-    if (other != nullptr && other->is_scalar() && other->text == name->text) ++same;
+    const std::string* name = name_of(item);
+    names.push_back(name != nullptr && counts[*name] == 1 ? *name : std::to_string(names.size()));
   }
-  return same == 1 ? name->text : std::to_string(index);
+  return names;
 }
 
 void flatten(const lab::YamlNode& node, const std::string& path, Flat& out) {
@@ -36,8 +41,9 @@ void flatten(const lab::YamlNode& node, const std::string& path, Flat& out) {
     return;
   }
   if (node.is_sequence() && !node.children.empty()) {
+    const std::vector<std::string> names = item_names(node);
     for (std::size_t i = 0; i < node.children.size(); ++i)
-      flatten(node.children[i], fmt::format("{}[{}]", path, item_name(node, i)), out);
+      flatten(node.children[i], fmt::format("{}[{}]", path, names[i]), out);
     return;
   }
   const std::string text = node.is_scalar() ? node.text : node.is_map() ? "{}" : node.is_sequence() ? "[]" : "";

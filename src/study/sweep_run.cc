@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "study/sweep_resume.h"
+#include "text/yaml_tree.h"
 
 namespace weft::study {
 
@@ -84,6 +85,10 @@ void end(const SweepPlan& plan, SweepCell& cell, int wait_status) {
     cell.state = CellState::kFailed;
     cell.problem =
         WIFSIGNALED(wait_status) ? fmt::format("ended by signal {}", WTERMSIG(wait_status)) : end_of_log(log);
+  } else if (const auto lab = read_file(plan.directory_of(cell) + "/lab.yaml", lab::kMaxYamlSize_B);
+             !lab || *lab != plan.lab_text) {
+    cell.state = CellState::kFailed;
+    cell.problem = fmt::format("{} was changed during the sweep", plan.lab_path);
   } else {
     cell.state = CellState::kDone;  // unmet expectations are also a result
   }

@@ -5,8 +5,9 @@
 
 namespace weft::serve {
 
-void ConnectionThreads::enqueue(std::function<void()> job) {
+bool ConnectionThreads::enqueue(std::function<void()> job) {
   const std::lock_guard lock(mutex_);
+  if (idle_ <= jobs_.size() && threads_.size() >= most_) return false;
   jobs_.push_back(std::move(job));
   if (idle_ < jobs_.size() && threads_.size() < most_) {
     try {
@@ -16,6 +17,7 @@ void ConnectionThreads::enqueue(std::function<void()> job) {
     }
   }
   changed_.notify_one();
+  return true;
 }
 
 void ConnectionThreads::work() {

@@ -1,4 +1,4 @@
-// A thread for each connection, created when needed, up to a limit; further connections wait for one.
+// A thread for each connection, created when needed, up to a limit; further connections are refused.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,8 @@ class ConnectionThreads {
  public:
   explicit ConnectionThreads(std::size_t most) : most_(most) {}
   ~ConnectionThreads() { shutdown(); }
-  void enqueue(std::function<void()> job);
+  // False: all threads are in use.
+  bool enqueue(std::function<void()> job);
   // Runs what is queued and waits for all.
   void shutdown();
 

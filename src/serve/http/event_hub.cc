@@ -29,23 +29,23 @@ void EventHub::publish(std::string_view event, std::string_view key, std::string
 void EventHub::forget(std::string_view event, std::string_view key) {
   const std::lock_guard lock(mutex_);
   values_.erase({std::string(event), std::string(key)});
-  text_ = nullptr;
+  with_worlds_.text = without_worlds_.text = nullptr;
 }
 
-std::shared_ptr<const std::string> EventHub::newer_than(std::uint64_t& seen) {
+std::shared_ptr<const std::string> EventHub::newer_than(std::uint64_t& seen, bool watches_worlds) {
   const std::uint64_t from = std::exchange(seen, version_);
-  if (text_ != nullptr && text_from_ == from && text_to_ == version_) return text_;
+  SharedText& kept = watches_worlds ? with_worlds_ : without_worlds_;
+  if (kept.text != nullptr && kept.from == from && kept.to == version_) return kept.text;
   std::map<std::uint64_t, std::pair<const std::string*, const std::string*>> newer;
   for (const auto& [name, value] : values_) {
-    if (value.version > from) newer[value.version] = {&name.first, &value.data};
+    if (value.version > from && (watches_worlds || name.first != kWorldEvent))
+      newer[value.version] = {&name.first, &value.data};
   }
   std::string text;
   for (const auto& [version, event] : newer)
     text += fmt::format("event: {}\ndata: {}\n\n", *event.first, *event.second);
-  text_ = std::make_shared<const std::string>(std::move(text));
-  text_from_ = from;
-  text_to_ = version_;
-  return text_;
+  kept = {from, version_, std::make_shared<const std::string>(std::move(text))};
+  return kept.text;
 }
 
 void EventHub::serve(const Send& send, bool watches_worlds) {
@@ -62,7 +62,7 @@ void EventHub::serve(const Send& send, bool watches_worlds) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, kKeepAliveInterval, [&] { return stopped_ || version_ > seen; });
     if (stopped_) break;
-    text = newer_than(seen);
+    text = newer_than(seen, watches_worlds);
     if (text->empty()) text = still_here;
   }
   const std::lock_guard lock(mutex_);

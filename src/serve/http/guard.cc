@@ -68,7 +68,10 @@ bool Guard::is_own_host(const std::string& host) const {
   if (!is_host_text(host)) return false;
   if (!token_.empty()) return true;
   const std::string port = ":" + std::to_string(port_);
-  return host == "127.0.0.1" + port || host == "localhost" + port || host == "[::1]" + port || host == address_ + port;
+  for (const std::string& name : {std::string("127.0.0.1"), std::string("localhost"), std::string("[::1]"), address_}) {
+    if (host == name + port || (port_ == 80 && host == name)) return true;  // browsers omit the port of the scheme
+  }
+  return false;
 }
 
 bool Guard::has_token(const Request& request) const {

@@ -155,7 +155,14 @@ class SocketStream final : public httplib::Stream {
 
 class Threads final : public httplib::TaskQueue {
  public:
-  void enqueue(std::function<void()> job) override { threads_.enqueue(std::move(job)); }
+  // A connection too many is closed by the thread that accepts, without an answer.
+  void enqueue(std::function<void()> job) override {
+    if (threads_.enqueue(job)) return;
+    refuses = true;
+    job();
+    refuses = false;
+  }
+  static inline thread_local bool refuses = false;
   void shutdown() override { threads_.shutdown(); }
 
  private:
@@ -192,6 +199,7 @@ class HttpServer final : public httplib::Server {
 
  private:
   bool process_and_close_socket(socket_t socket) override {
+    if (Threads::refuses) return close(socket) == 0;
     ClientSocket client(socket, stopping);
     SocketStream stream(client);
     bool read_to_end = true;

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "results/sqlite_file.h"
+#include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/jobs/job_slices.h"
 #include "serve/jobs/run_collectives.h"
@@ -226,7 +227,7 @@ Response jobs_of(const Request& request, OpenRun& run) {
   nlohmann::json results;
   if (has_nccl) {
     const auto text = read_file(run.directory() + "/results.json", kMostResults_B);
-    if (text) results = nlohmann::json::parse(*text, nullptr, false);
+    if (text) results = bounded_json<nlohmann::json>(*text);
     if (!results.is_object()) results = nlohmann::json::object();
   }
   RunCollectives collectives(run);

@@ -142,9 +142,10 @@ class TimelineReader {
   std::uint32_t name_number(const std::string& name) {
     const auto known = name_numbers_.find(name);
     if (known != name_numbers_.end()) return known->second;
-    if (out_.names.size() >= kMostNames) return 0;
-    out_.names.push_back(name);
-    return name_numbers_.emplace(name, static_cast<std::uint32_t>(out_.names.size() - 1)).first->second;
+    const auto next = static_cast<std::uint32_t>(out_.names.size());
+    if (next > kMostNames) return kMostNames;  // the last name is that of all others
+    out_.names.push_back(next < kMostNames ? name : "(other)");
+    return next < kMostNames ? name_numbers_.emplace(name, next).first->second : next;
   }
 
   void add_states() {
@@ -161,7 +162,11 @@ class TimelineReader {
   }
   void add_states_of(std::uint32_t rank, const Spans& spans, SliceKind kind) {
     for (const Span& span : spans) {
-      if (out_.states.size() < kMostSlices) out_.states.push_back({rank, 0, kind, span.first, span.second});
+      if (out_.states.size() >= kMostSlices) {
+        ++out_.left_out;
+      } else {
+        out_.states.push_back({rank, 0, kind, span.first, span.second});
+      }
     }
   }
 

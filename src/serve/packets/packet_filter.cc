@@ -128,12 +128,14 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
     case What::kText:
       break;
   }
-  const analyze::PacketLine line = analyze::packet_line(frame, packet.addresses);
-  for (const std::string_view part :
-       {std::string_view(line.info), std::string_view(line.protocol), packet.port, std::string_view(line.source),
-        std::string_view(line.destination), packet.comment})
-    if (lower_case(part).find(word.text) != std::string::npos) return true;
-  return false;
+  if (packet.lower_text.empty()) {
+    const analyze::PacketLine line = analyze::packet_line(frame, packet.addresses);
+    for (const std::string_view part :
+         {std::string_view(line.info), std::string_view(line.protocol), packet.port, std::string_view(line.source),
+          std::string_view(line.destination), packet.comment})
+      packet.lower_text += lower_case(part) + '\n';
+  }
+  return packet.lower_text.find(word.text) != std::string::npos;
 }
 
 bool PacketFilter::holds(std::size_t index, const FilteredPacket& packet) const {

@@ -26,7 +26,8 @@ struct FilteredPacket {
   std::string_view port;
   std::string_view comment;
   bool sent_again = false;
-  std::int64_t first_ns = 0;  // time of the capture's first frame
+  std::int64_t first_ns = 0;            // time of the capture's first frame
+  mutable std::string lower_text = {};  // its line in lower case, made when a word is first looked for
 };
 
 // The queue pairs of a flow by its name; empty: there is none.

@@ -15,6 +15,7 @@
 #include "serve/packets/flow_ends.h"
 #include "serve/packets/message_span.h"
 #include "serve/packets/packet_filter.h"
+#include "serve/runs/open_run.h"
 
 namespace weft::serve {
 
@@ -88,6 +89,7 @@ Response list_packets(const Request& request, const IndexedCapture& capture, con
   const auto from_ps = request.number("from_ps", 0, 0, std::int64_t{1} << 62);
   if (!offset || !limit || !from_ps)
     return problem(400, "offset, limit and from_ps are whole numbers", fmt::format("limit: 1 to {}", kMostPackets));
+  if (*from_ps > 0 && *offset > 0) return problem(400, "give either offset or from_ps", "go on with offset=next alone");
   const auto filter = PacketFilter::parse(
       request.text("filter"), [&](const std::string& flow) { return ends_of_flow(request.match[0], directory, flow); });
   if (!filter)
@@ -172,8 +174,8 @@ Response one_packet(const Request& request, const IndexedCapture& capture, const
 // For a run that exists and has a capture; otherwise the answer is an error with a remedy.
 template <typename Answer>
 Response with_capture(const Request& request, const RunPlace& place, CaptureBook& book, Answer answer) {
-  const auto directory = place.find(request.match[0]);
-  if (!directory) return problem(404, fmt::format("there is no run {}", request.match[0]));
+  const auto directory = finished_run(place, request.match[0]);
+  if (!directory) return directory.error();
   const auto capture = book.open(*directory);
   if (!capture) return problem(500, capture.error());
   if (*capture == nullptr)

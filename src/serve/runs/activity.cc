@@ -11,7 +11,7 @@ namespace weft::serve {
 
 namespace {
 
-constexpr std::size_t kMostCells = 24'000'000;            // ports times bins
+constexpr std::size_t kMostCells = 6'500'000;             // ports times bins: 1,000 bins of 1,024 hosts
 constexpr std::uint64_t kMostSeriesSamples = 50'000'000;  // of one series
 
 // 1 for anything above zero, 255 for 100 %.

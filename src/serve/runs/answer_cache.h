@@ -6,8 +6,10 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 
 namespace weft::serve {
@@ -22,6 +24,18 @@ class AnswerCache {
   void keep(const std::string& key, std::shared_ptr<const std::string> body);
   std::size_t size_B() const;
 
+  // Held while an answer is computed: some at a time, the others wait, so that many clients do not take all memory.
+  class Turn {
+   public:
+    explicit Turn(AnswerCache& cache) : cache_(cache) { cache_.turns_.acquire(); }
+    ~Turn() { cache_.turns_.release(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    AnswerCache& cache_;
+  };
+
  private:
   static constexpr std::size_t kEntry_B = 256;  // overhead of the lists and the allocator per entry
   struct Entry {
@@ -30,6 +44,7 @@ class AnswerCache {
     std::size_t size_B() const { return key.size() + body->size() + kEntry_B; }
   };
   std::size_t most_B_;
+  std::counting_semaphore<> turns_{4 + std::thread::hardware_concurrency()};
   mutable std::mutex mutex_;
   std::size_t size_B_ = 0;
   std::list<Entry> entries_;  // the most recently used first

@@ -6,6 +6,7 @@
 
 #include "results/counters_text.h"
 #include "results/qos_text.h"
+#include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_lab.h"
@@ -46,7 +47,7 @@ void add_port(const Json& port, Json& counters) {
 // A host or a switch in results.json: a port, a list of ports, or an object with `ports`.
 Json counters_of_node(const std::string& text) {
   Json counters = Json::object();
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = bounded_json<Json>(text);
   if (json.is_array()) {
     for (const Json& port : json) add_port(port, counters);
   } else if (json.is_object() && json.contains("ports") && json["ports"].is_array()) {

@@ -98,14 +98,24 @@ std::string stamp_of(const std::string& directory) {
   return stamp;
 }
 
+tl::expected<std::string, Response> finished_run(const RunPlace& place, const std::string& id) {
+  auto directory = place.find(id);
+  if (!directory)
+    return tl::unexpected(problem(404, fmt::format("there is no run {}", id), "GET /api/runs lists the runs"));
+  if (is_being_written(*directory))
+    return tl::unexpected(problem(409, fmt::format("{} is being written", id), "try again when the run has ended"));
+  return std::move(*directory);
+}
+
 Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler) {
   return [&place, &cache, handler = std::move(handler)](const Request& request) {
     const std::string& id = request.match[0];
-    const auto directory = place.find(id);
-    if (!directory) return problem(404, fmt::format("there is no run {}", id), "GET /api/runs lists the runs");
-    if (is_being_written(*directory))
-      return problem(409, fmt::format("{} is being written", id), "try again when the run has ended");
+    const auto directory = finished_run(place, id);
+    if (!directory) return directory.error();
     const std::string key = cache_key(request, *directory);
+    if (auto body = cache.find(key)) return shared_answer(std::move(body));
+    const AnswerCache::Turn turn(cache);
+    // Who asked for the same may have had the turn before.
     if (auto body = cache.find(key)) return shared_answer(std::move(body));
     try {
       Response response = answer_about(request, id, *directory, handler);

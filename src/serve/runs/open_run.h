@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
 
 #include "base/time.h"
 #include "results/sqlite_file.h"
@@ -42,6 +43,10 @@ class OpenRun {
 bool is_being_written(const std::string& directory);
 // Changes when the run's files do.
 std::string stamp_of(const std::string& directory);
+
+// The directory of a run that can be read; otherwise the answer: 404 where there is none, 409 while it is being
+// written.
+tl::expected<std::string, Response> finished_run(const RunPlace& place, const std::string& id);
 
 using RunHandler = std::function<Response(const Request&, OpenRun&)>;
 // Answers 404 for a run that is not there, 409 while it is being written, 422 when its store cannot be read, and 500

@@ -13,6 +13,7 @@
 #include "base/plural.h"
 #include "observe/capture.h"
 #include "results/report_text.h"
+#include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/ready_lab.h"
 #include "serve/runs/run_explanation.h"
@@ -83,7 +84,7 @@ void fill_from_store(OpenRun& run, Json& entry) {
 // The directory above the runs of several seeds, or of a sweep, has results.json alone.
 void fill_from_study(const std::string& directory, Json& entry) {
   const auto text = read_file(directory + "/results.json", kMostStudy_B);
-  const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+  const Json json = text ? bounded_json<Json>(*text) : Json();
   if (!json.is_object()) {
     entry["state"] = "damaged";
     entry["headline"] = "results.json cannot be read.";
@@ -206,7 +207,7 @@ std::string node_of_port(const std::string& port) {
 
 std::vector<std::string> set_of(const OpenRun& run) {
   std::vector<std::string> set;
-  const auto list = nlohmann::json::parse(run.text("set"), nullptr, false);
+  const auto list = bounded_json<nlohmann::json>(run.text("set"));
   if (!list.is_array()) return lines_of(run.text("set"));  // of an older weft
   for (const auto& each : list)
     if (each.is_string()) set.push_back(each.get<std::string>());

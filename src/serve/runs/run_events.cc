@@ -266,7 +266,7 @@ std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& windo
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     share = std::max<std::size_t>(1, left / (sizes.size() - i));
     if (sizes[i] > share) break;
-    left -= sizes[i];
+    left -= std::min(left, sizes[i]);
   }
   const auto width = static_cast<__uint128_t>(window.to_ps - window.from_ps);
   std::map<std::string, std::pair<std::size_t, std::size_t>>
@@ -275,7 +275,7 @@ std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& windo
   for (RunEvent& event : events) {
     if (counts[event.kind] > share) {
       const auto since = static_cast<__uint128_t>(std::max<Time_ps>(0, event.time_ps - window.from_ps));
-      const auto part = static_cast<std::size_t>(since * share / width);
+      const auto part = std::min(share - 1, static_cast<std::size_t>(since * share / width));
       const auto [at, is_first] = last.try_emplace(event.kind, part, kept.size());
       if (!is_first && at->second.first == part) {
         RunEvent& into = kept[at->second.second];
@@ -287,9 +287,10 @@ std::uint64_t thin_events(std::vector<RunEvent>& events, const TimeWindow& windo
     }
     kept.push_back(std::move(event));
   }
-  const std::uint64_t merged = events.size() - kept.size();
+  if (kept.size() > limit) kept.resize(limit);  // more kinds than events
+  const std::uint64_t left_out = events.size() - kept.size();
   events = std::move(kept);
-  return merged;
+  return left_out;
 }
 
 }  // namespace weft::serve

@@ -49,6 +49,7 @@ void add_run_routes(Router& router, const RunPlace& place, AnswerCache& cache, R
   });
   router.add("GET", "/api/runs/*/lab", on_run(place, cache, [](const Request&, OpenRun& run) { return lab_of(run); }));
   router.add("GET", "/api/runs/*/files/*", [&](const Request& request) {
+    if (auto run = finished_run(place, request.match[0]); !run) return run.error();
     const auto path = place.file(request.match[0], request.match[1]);
     if (!path) return problem(404, fmt::format("the run {} has no file {}", request.match[0], request.match[1]));
     Response response{200, type_of_file(*path), "", {}, {}};

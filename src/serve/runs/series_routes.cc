@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostSeries = 400;                 // in one answer
 constexpr std::uint64_t kMostReadSamples = 200'000'000;  // read for one answer: a second or two
 constexpr std::size_t kMostPatterns = 400;
+constexpr std::uint64_t kMostPoints = 2'000'000;  // of all series of an answer together
 
 constexpr const char* kSelectSeries =
     "SELECT id, node, port, class, metric, unit, interval_ps, most, last FROM series ORDER BY id";
@@ -164,9 +165,10 @@ Response series_data(const Request& request, OpenRun& run) {
       wanted.push_back(std::move(each));
     }
   }
+  const std::uint64_t shown = std::min<std::uint64_t>(static_cast<std::uint64_t>(*points),
+                                                      kMostPoints / std::max<std::size_t>(1, wanted.size()));
   Json list = Json::array();
-  for (const exports::SeriesInfo& each : wanted)
-    list.push_back(data_of(run, each, range, static_cast<std::uint64_t>(*points), *rate == 1));
+  for (const exports::SeriesInfo& each : wanted) list.push_back(data_of(run, each, range, shown, *rate == 1));
   return json_answer(Json{{"series", list}, {"left_out", left_out}, {"interval_ps", range.interval_ps}});
 }
 

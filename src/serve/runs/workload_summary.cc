@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json_depth.h"
 #include "base/plural.h"
 #include "results/report_text.h"
+#include "serve/http/bounded_json.h"
 
 namespace weft::serve {
 
@@ -95,7 +97,7 @@ std::string summary_of_job(const SummaryJson& job) {
 // Only the workloads of results.json; the rest of it may be large.
 SummaryJson read_workloads(const std::string& directory) {
   const auto text = read_file(directory + "/results.json", kMostResults_B);
-  if (!text) return SummaryJson();
+  if (!text || json_depth(*text) > kDeepestJson) return SummaryJson();
   const auto wanted = [](int depth, SummaryJson::parse_event_t event, SummaryJson& parsed) {
     return depth != 1 || event != SummaryJson::parse_event_t::key || parsed == "workloads";
   };
@@ -174,7 +176,7 @@ std::string summary_of(const SummaryJson& workload) {
 }  // namespace
 
 std::string summary_of_workload(const std::string& json) {
-  return summary_of(SummaryJson::parse(json, nullptr, false));
+  return summary_of(bounded_json<SummaryJson>(json));
 }
 
 std::map<std::string, std::string> workload_summaries(OpenRun& run) {

@@ -7,8 +7,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "serve/http/json_answer.h"
 #include "serve/runs/open_run.h"
@@ -24,7 +26,13 @@ class WriterLock {
  public:
   explicit WriterLock(const std::string& directory)
       : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
-    held_elsewhere_ = fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    // Who only asks whether a run is being written holds the lock for a moment.
+    constexpr int kTries = 20;
+    for (int i = 0; i < kTries; ++i) {
+      held_elsewhere_ = fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+      if (!held_elsewhere_) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
   ~WriterLock() {
     if (fd_ >= 0) close(fd_);

@@ -1,22 +1,17 @@
-// A seed in a request: a number, or a string of digits. JavaScript's numbers are exact only to 2^53, seeds have 64
-// bits.
+// A seed as a text of digits: seeds have 64 bits, JavaScript's numbers are exact only to 2^53.
 #pragma once
 
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace weft::serve {
 
-// `json` is 7 or "7".
-inline std::optional<std::uint64_t> seed_number(const std::string& json) {
-  std::string_view text = json;
-  if (text.size() > 1 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+inline std::optional<std::uint64_t> seed_number(std::string_view digits) {
   std::uint64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc{} || stop != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
 

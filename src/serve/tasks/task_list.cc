@@ -222,8 +222,10 @@ void TaskList::look_after(Entry& entry, std::vector<Task>& changes) {
   ChildProcess::take(entry.child->output(), output);
   ChildProcess::take(entry.child->errors(), errors);
   append_bounded(entry.task.output, output);
+  const std::int64_t done = entry.task.done;
   read_errors(entry, errors);
   const auto now = Clock::now();
+  if (entry.task.kind == "sweep" && entry.task.done > done) entry.deadline = now + limits_.time;  // of the next run
   if (status) {
     end(entry, *status);
   } else {

@@ -8,6 +8,7 @@
 
 #include "labfile/permissions.h"
 #include "labfile/reader.h"
+#include "serve/http/bounded_json.h"
 #include "serve/http/page_files.h"
 #include "serve/runs/run_place.h"
 #include "serve/tasks/seed_number.h"
@@ -138,6 +139,12 @@ std::string unknown_port(const lab::Lab& lab, const std::string& capture) {
   return any ? "" : "(none)";
 }
 
+// A number, or a text of digits: JavaScript's numbers are exact only to 2^53, seeds have 64 bits.
+std::optional<std::uint64_t> seed_of(const TaskJson& json) {
+  if (json.is_number_unsigned()) return json.get<std::uint64_t>();
+  return json.is_string() ? seed_number(json.get_ref<const std::string&>()) : std::nullopt;
+}
+
 // Every combination of a sweep is a lab; here only the first value of each path is checked. The program that runs a lab
 // reads it again with the same trust.
 std::vector<std::string> first_of(const TaskRequest& request) {
@@ -152,7 +159,7 @@ std::vector<std::string> first_of(const TaskRequest& request) {
 }  // namespace
 
 tl::expected<TaskRequest, Response> read_task_request(const std::string& body, bool allow_programs) {
-  const TaskJson json = TaskJson::parse(body, nullptr, false);
+  const TaskJson json = bounded_json<TaskJson>(body);
   if (!json.is_object()) return tl::unexpected(problem(400, "the body is not a JSON object"));
   TaskRequest request;
   TaskReader reader(json);
@@ -165,7 +172,7 @@ tl::expected<TaskRequest, Response> read_task_request(const std::string& body, b
   reader.texts("set", request.set);
   reader.number("snaplen_B", request.snaplen_B, 42, 65'535);
   reader.number("capture_size_B", request.capture_size_B, 100'000, kMostCapture_B);
-  if (const TaskJson* seed = reader.find("seed"); seed != nullptr && !(request.seed = seed_number(seed->dump())))
+  if (const TaskJson* seed = reader.find("seed"); seed != nullptr && !(request.seed = seed_of(*seed)))
     reader.wrong = fmt::format("seed is not a whole number from 0 to {}, or a text of its digits", UINT64_MAX);
   reader.vary(request.vary);
   if (reader.wrong.empty() && request.kind != "run" && request.kind != "sweep") reader.wrong = "kind is run or sweep";

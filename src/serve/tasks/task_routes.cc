@@ -59,12 +59,12 @@ tl::expected<std::string, std::string> reserve_name(const std::string& directory
   return tl::unexpected(fmt::format("{} has too many runs named {}", directory, name));
 }
 
-// The files of a task without results are removed.
-void remove_empty(const fs::path& directory) {
+// A task without results (refused, failed, killed) leaves nothing: its directory was made for it, and what is in it
+// could be neither listed nor removed by the page.
+void remove_without_results(const fs::path& directory) {
   std::error_code ignored;
   if (fs::exists(directory / "results.json", ignored) || fs::exists(directory / "sweep.json", ignored)) return;
-  fs::remove(directory / "lab.yaml", ignored);
-  fs::remove(directory, ignored);  // if it is empty
+  fs::remove_all(directory, ignored);
 }
 
 Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks, const TaskRouteOptions& options) {
@@ -75,7 +75,7 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   const fs::path directory = fs::path(place.directory()) / *name;
   const std::string lab_file = (directory / "lab.yaml").string();
   if (auto written = write_file(lab_file, request->text); !written) {
-    remove_empty(directory);
+    remove_without_results(directory);
     return problem(500, written.error(), "free disk space, or choose another directory with --runs");
   }
   const char* const results = request->kind == "sweep" ? "sweep.json" : "results.json";
@@ -83,7 +83,7 @@ Response start_task(const Request& asked, const RunPlace& place, TaskList& tasks
   if (request->kind == "sweep") words.insert(words.end(), {"--jobs", std::to_string(tasks.limits().at_once)});
   const auto task = tasks.add(request->kind, *name, std::move(words), (directory / results).string());
   if (task) return json_response(202, {{"task", task_json(*task)}});
-  remove_empty(directory);
+  remove_without_results(directory);
   Response busy = problem(429, fmt::format("{} tasks are already waiting", tasks.limits().waiting),
                           "wait until one has ended, or cancel one");
   busy.header["Retry-After"] = "1";
@@ -147,7 +147,7 @@ TaskList::Observer task_observer(EventHub& hub, const RunPlace& place, RunList& 
   TaskList::Observer observer;
   observer.changed = [&hub, &place, &runs](const Task& task) {
     const bool over = task.state != TaskState::kWaits && task.state != TaskState::kRuns;
-    if (over) remove_empty(fs::path(place.directory()) / task.run);
+    if (over) remove_without_results(fs::path(place.directory()) / task.run);
     if (over) runs.changed();
     hub.publish("task", std::to_string(task.id), dumped(task_json(task)));
     if (over) hub.publish("runs", "", fmt::format("{{\"run\": \"{}\"}}", task.run));

@@ -129,7 +129,7 @@ std::string worlds_json() {
   for (const WorldSummary& world : worlds_that_are_up()) {
     WorldObject json = WorldObject::parse(world_summary_json(world));
     const auto results = live::ask_world_text(live::socket_path(*directory, world.name), verbs::Op::kResults);
-    const WorldObject read = results ? WorldObject::parse(*results, nullptr, false) : WorldObject();
+    const WorldObject read = results ? bounded_json<WorldObject>(*results) : WorldObject();
     const WorldObject detail = WorldObject::parse(world_detail(world, results ? *results : "", "[]"));
     json["lab"] = text_member(read, "lab");
     json["nodes"] = detail["fabric"]["nodes"].size();
@@ -140,8 +140,8 @@ std::string worlds_json() {
 
 std::string world_detail(const WorldSummary& world, const std::string& results, const std::string& captures) {
   WorldObject json = WorldObject::parse(world_summary_json(world));
-  const WorldObject read = WorldObject::parse(results, nullptr, false);
-  const WorldObject captured = WorldObject::parse(captures, nullptr, false);
+  const WorldObject read = bounded_json<WorldObject>(results);
+  const WorldObject captured = bounded_json<WorldObject>(captures);
   json["lab"] = text_member(read, "lab");
   json["behind_ps"] = world.head.behind_ps;
   json["deterministic"] = world.head.clock != verbs::Clock::kWall && world.head.deterministic == 1;

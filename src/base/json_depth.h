@@ -1,0 +1,15 @@
+// How deeply a JSON text is nested. The JSON library copies and writes values recursively: text from outside is
+// measured before it is parsed.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace weft {
+
+// Brackets and braces outside of strings that are open at the same time, at most.
+std::size_t json_depth(std::string_view text);
+
+inline constexpr std::size_t kDeepestJson = 64;
+
+}  // namespace weft
