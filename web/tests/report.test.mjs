@@ -98,7 +98,7 @@ test('a report has its name, and the packets around its events', async () => {
   assert.ok(last > rows, `the last of ${rows} is packet ${last}`);
   await page.locator('input[type=search]').fill('port==h0:p0');
   await page.getByRole('button', { name: 'Apply' }).click();
-  await page.getByRole('alert').getByText('a report finds words').waitFor();
+  await page.getByRole('alert').getByText('filters of a report are plain words').waitFor();
   const other = await open(false, '#/run/run/packets?packet=999999999');
   await other.getByText('is not in this report', { exact: false }).waitFor();
   assert.deepEqual([...page.errors, ...other.errors], []);
