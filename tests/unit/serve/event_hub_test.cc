@@ -18,16 +18,18 @@ using namespace std::chrono_literals;
 // A client of the hub on a thread of its own.
 class Listener {
  public:
-  Listener(EventHub& hub, std::chrono::milliseconds reading = 0ms)
-      : thread_([this, &hub, reading] {
-          hub.serve([&](std::string_view piece) {
-            {
-              const std::lock_guard lock(mutex_);
-              text_ += piece;
-            }
-            std::this_thread::sleep_for(reading);
-            return !gone_;
-          });
+  explicit Listener(EventHub& hub, std::chrono::milliseconds reading = 0ms, bool watches_worlds = false)
+      : thread_([this, &hub, reading, watches_worlds] {
+          hub.serve(
+              [&](std::string_view piece) {
+                {
+                  const std::lock_guard lock(mutex_);
+                  text_ += piece;
+                }
+                std::this_thread::sleep_for(reading);
+                return !gone_;
+              },
+              watches_worlds);
         }) {}
   ~Listener() {
     if (thread_.joinable()) thread_.join();
@@ -48,6 +50,17 @@ class Listener {
   std::atomic<bool> gone_{false};
   std::thread thread_;
 };
+
+TEST(EventHub, SendsWorldsOnlyToTheirWatchers) {
+  EventHub hub;
+  Listener plain(hub), watcher(hub, 0ms, true);
+  hub.publish(kWorldEvent, "w", "{\"name\": \"w\"}");
+  EXPECT_TRUE(watcher.sees("event: world\n"));
+  hub.publish("runs", "", "{}");
+  EXPECT_TRUE(plain.sees("event: runs\n"));
+  EXPECT_EQ(plain.text().find("event: world"), std::string::npos);
+  hub.stop();
+}
 
 TEST(EventHub, SendsWhatThereIsAndWhatChanges) {
   EventHub hub;

@@ -30,6 +30,14 @@ TEST(Guard, WantsServersOwnName) {
   EXPECT_EQ(refused_with(guard, without), 403);
 }
 
+TEST(Guard, PortOfSchemeMayBeLeftOut) {
+  const Guard guard("127.0.0.1", 80, "");
+  for (const char* host : {"127.0.0.1", "localhost", "[::1]", "127.0.0.1:80"})
+    EXPECT_EQ(refused_with(guard, guarded_request("/api/runs", {{"host", host}})), 0) << host;
+  for (const char* host : {"evil.example", "127.0.0.1:8420", "127.0.0.1:"})
+    EXPECT_EQ(refused_with(guard, guarded_request("/api/runs", {{"host", host}})), 403) << host;
+}
+
 TEST(Guard, RefusesOtherSites) {
   const Guard guard("127.0.0.1", 8420, "");
   EXPECT_EQ(refused_with(guard, guarded_request("/api/runs", {{"origin", "http://127.0.0.1:8420"}})), 0);

@@ -101,6 +101,7 @@ TEST_F(PacketRoutesTest, ListsFramesInPages) {
   EXPECT_EQ(page.at("packets")[0].at("number"), 3);
   EXPECT_EQ(page.at("next"), 5);
   EXPECT_EQ(get("run1/packets", {{"from_ps", "350000"}}).at("packets")[0].at("number"), 4);
+  get("run1/packets", {{"from_ps", "350000"}, {"offset", "3"}}, 400);
 }
 
 TEST_F(PacketRoutesTest, FiltersByWords) {

@@ -176,5 +176,19 @@ TEST(EventRoutes, ThinsWhatIsManyAndKeepsWhatIsRare) {
   EXPECT_EQ(events.size(), 101u);
 }
 
+TEST(EventRoutes, HoldsLimitBelowNumberOfKinds) {
+  std::vector<RunEvent> many;
+  for (int i = 0; i < 1'000; ++i)
+    for (const char* kind : {"drop", "cnp", "nak", "ce_mark"})
+      many.push_back({"e", i * 10, i * 10, 1, kind, "a:b", "", ""});
+  for (int i = 0; i < 9; ++i) many.push_back({"r", 5'000 + i, 5'000 + i, 1, "rare" + std::to_string(i), "a:b", "", ""});
+  for (const std::size_t limit : {1u, 2u, 3u, 5u, 9u, 12u, 13u, 20u, 500u}) {
+    std::vector<RunEvent> events = many;
+    const std::uint64_t left_out = thin_events(events, {0, 10'000}, limit);
+    EXPECT_LE(events.size(), limit);
+    EXPECT_EQ(events.size() + left_out, many.size()) << limit;
+  }
+}
+
 }  // namespace
 }  // namespace weft::serve

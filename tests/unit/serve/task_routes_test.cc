@@ -127,6 +127,13 @@ TEST_F(TaskRoutes, RefusesWhatIsNoRequest) {
   Request garbage = post({});
   garbage.body = "{\"lab\": \"\xff\"";
   EXPECT_EQ(router.answer(garbage).status, 400);
+  // Nesting that would overflow the stack of whoever copies or writes it.
+  constexpr std::size_t kDeep = 400'000;
+  const std::string nested = std::string(kDeep, '[') + std::string(kDeep, ']');
+  for (const char* field : {"seed", "set", "vary"}) {
+    garbage.body = "{\"lab\": \"first-light.yaml\", \"" + std::string(field) + "\": " + nested + "}";
+    EXPECT_EQ(router.answer(garbage).status, 400) << field;
+  }
   EXPECT_FALSE(fs::exists(root_ / "runs"));
 }
 

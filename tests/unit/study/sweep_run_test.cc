@@ -109,6 +109,13 @@ TEST_F(SweepRunTest, KeepsSweepOfOtherValues) {
   }
 }
 
+TEST_F(SweepRunTest, CellOfAnotherLabHasFailed) {
+  plan_.lab_text = "version: 1\nname: before\n";
+  run_cells(plan_, options_);
+  EXPECT_EQ(plan_.cells[0].state, CellState::kFailed);
+  EXPECT_EQ(plan_.cells[0].problem, "lab.yaml was changed during the sweep");
+}
+
 TEST_F(SweepRunTest, CancelledSweepStartsNothing) {
   std::atomic<bool> cancel{true};
   options_.cancel = &cancel;
