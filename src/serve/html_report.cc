@@ -121,23 +121,16 @@ void add_series(Answers& answers) {
   // Metric by metric, so that a metric that does not fit does not exclude others.
   std::map<std::string, std::vector<const Json*>> by_metric;
   for (const Json* each : chosen) by_metric[each->value("metric", "")].push_back(each);
-  Json of_rates = Json::array(), of_values = Json::array();
-  const std::string points = std::to_string(kReportPoints);
-  const auto take = [&](std::map<std::string, std::string> query, Json& into) {
-    query.emplace("points", points);
-    const Json answer = parsed(answers.ask("/series/data", std::move(query)));
-    for (const Json& each : part_of(answer, "series")) into.push_back(each);
-  };
+  Json data = Json::array();
   for (const auto& [metric, group] : by_metric) {
-    const std::string ids = joined_ids(group);
-    take({{"match", ids}, {"rate", "1"}}, of_rates);
-    if (metric.ends_with("_B")) take({{"match", ids}}, of_values);
+    const Json answer =
+        parsed(answers.ask("/series/data", {{"match", joined_ids(group)}, {"points", std::to_string(kReportPoints)}}));
+    for (const Json& each : part_of(answer, "series")) data.push_back(each);
     kept.insert(kept.end(), group.begin(), group.end());
   }
   Json known = Json::array();
   for (const Json* each : kept) known.push_back(*each);
-  const bool has = answers.put("/series/data?rate=1", json_text(Json{{"series", of_rates}})) &&
-                   answers.put("/series/data", json_text(Json{{"series", of_values}}));
+  const bool has = answers.put("/series/data", json_text(Json{{"series", data}}));
   answers.put("/series", json_text(Json{{"series", has ? known : Json::array()}}));
   if (has && kept.size() < list.size())
     answers.note(fmt::format("{} of {} series", list.size() - kept.size(), list.size()));

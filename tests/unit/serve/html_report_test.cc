@@ -1,5 +1,7 @@
 #include "serve/html_report.h"
 
+#include <algorithm>
+
 #include "serve/http/page_files.h"
 #include "unit/serve/served_run.h"
 
@@ -41,10 +43,16 @@ TEST(HtmlReport, HasAnswersOfServer) {
   EXPECT_EQ(data["/report"]["directory"], runs.directory("a"));
   EXPECT_EQ(data["/api/runs/run"]["headline"], runs.get("/api/runs/a")["headline"]);
   // Every series that it lists has data.
-  const nlohmann::json& rates = data["/api/runs/run/series/data?rate=1"]["series"];
-  EXPECT_FALSE(rates.empty());
-  EXPECT_EQ(rates.size(), data["/api/runs/run/series"]["series"].size());
-  for (const nlohmann::json& each : rates) EXPECT_LE(each["t_ps"].size(), kReportPoints);
+  // Counters as they are counted: the page makes rates of them, as of the server's.
+  const nlohmann::json& series = data["/api/runs/run/series/data"]["series"];
+  EXPECT_FALSE(series.empty());
+  EXPECT_EQ(series.size(), data["/api/runs/run/series"]["series"].size());
+  for (const nlohmann::json& each : series) {
+    EXPECT_LE(each["t_ps"].size(), kReportPoints);
+    if (!each["id"].get<std::string>().ends_with("tx_bytes")) continue;
+    EXPECT_EQ(each["unit"], "B");
+    EXPECT_TRUE(std::is_sorted(each["max"].begin(), each["max"].end())) << each["id"];
+  }
 }
 
 TEST(HtmlReport, IsBounded) {
