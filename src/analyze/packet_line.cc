@@ -71,8 +71,11 @@ bool is_nak(const Frame& frame) {
     return pds && pds->is_nack();
   }
   if (frame.kind != FrameKind::kRoce || !frame.has_aeth) return false;
-  const wire::AethKind kind = wire::aeth_kind(frame.syndrome);
-  return kind == wire::AethKind::kNak || kind == wire::AethKind::kRnrNak;
+  return is_rnr_nak(frame) || wire::aeth_kind(frame.syndrome) == wire::AethKind::kNak;
+}
+
+bool is_rnr_nak(const Frame& frame) {
+  return frame.kind == FrameKind::kRoce && frame.has_aeth && wire::aeth_kind(frame.syndrome) == wire::AethKind::kRnrNak;
 }
 
 bool pauses(const Frame& frame) {

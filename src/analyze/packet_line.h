@@ -18,6 +18,7 @@ PacketLine packet_line(const Frame& frame, const Addresses& addresses);
 
 // A NAK, RNR included, or a NACK of UET.
 bool is_nak(const Frame& frame);
+bool is_rnr_nak(const Frame& frame);
 // A pause that pauses; those that resume are not.
 bool pauses(const Frame& frame);
 

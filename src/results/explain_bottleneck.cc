@@ -13,6 +13,8 @@ namespace weft::lab {
 namespace {
 
 constexpr double kBusy = 0.8, kStopped = 0.1;
+// Less is one packet of the largest MTU on its way and one behind it: no queue that packets waited in.
+constexpr std::uint64_t kShortQueue_B = 10'000;
 
 std::string pause_root_text(const ExplainContext& context, const PauseTree::Share& share) {
   const Stop& first = context.tree.stops()[share.stop];
@@ -163,7 +165,7 @@ std::optional<PathWait> path_wait(const ExplainContext& context, const FlowAnswe
     if (const std::string cpu = forwarder_text(context, flow, port); !cpu.empty())
       return PathWait{port, "its packets waited for " + cpu};
     const auto use = context.use_of.find(port);
-    if (use == context.use_of.end() || use->second.busy <= most || use->second.max_queue_B == 0) continue;
+    if (use == context.use_of.end() || use->second.busy <= most || use->second.max_queue_B < kShortQueue_B) continue;
     most = use->second.busy;
     busiest = port;
   }

@@ -162,7 +162,7 @@ std::string shares_part(const Explanation& explanation) {
                ? fmt::format("; pauses stopped {} for {} of the time", stopped->from, share_text(stopped->paused))
                : fmt::format("; pauses stopped {}, {} for {} of the time", counted(ports, "port"), stopped->from,
                              share_text(stopped->paused));
-  if (marked != nullptr && marked->packets > 0)
+  if (marked != nullptr && static_cast<double>(marked->marked) >= kWorthTelling * static_cast<double>(marked->packets))
     out += fmt::format("; {} of the packets of {} marked CE",
                        share_text(static_cast<double>(marked->marked) / static_cast<double>(marked->packets)),
                        marked->from);

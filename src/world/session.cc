@@ -207,8 +207,11 @@ RunResult Session::snapshot() {
   if (state_ == SessionState::kPaused && in_phase_) result.end_ps = paused_ps_;
   if (result.cut_off) result.end_ps = *lab_.duration_ps;
   result.events = world_.events();
-  for (const auto& [from_ps, to_ps] : turns_)
-    result.workload_times.emplace_back(from_ps, std::min(to_ps, result.end_ps));
+  for (std::size_t i = 0; i < turns_.size(); ++i) {
+    const auto& [from_ps, to_ps] = turns_[i];
+    const Time_ps own_ps = from_ps + workloads_[i]->config().start_ps.value_or(0);
+    result.workload_times.emplace_back(std::min(own_ps, result.end_ps), std::min(to_ps, result.end_ps));
+  }
   read_out(world_, workloads_, result);
   result.latency = message_latency(sender_evidence(lab_, result));
   result.hops = world_.hops();

@@ -81,6 +81,10 @@ bool PacketFilter::holds(const Word& word, const FilteredPacket& packet) {
       return roce && compared(frame.dest_qp);
     case What::kPsn:
       return roce && !frame.is_cnp() && compared(frame.psn);
+    case What::kBthPsn:
+      return roce && compared(frame.psn);
+    case What::kRnr:
+      return analyze::is_rnr_nak(frame);
     case What::kLength:
       return compared(frame.wire_B);
     case What::kNumber:

@@ -61,6 +61,8 @@ class PacketFilter {
     kPort,
     kQp,
     kPsn,
+    kBthPsn,  // as Wireshark: of CNPs, too
+    kRnr,
     kLength,
     kNumber,
     kClass,

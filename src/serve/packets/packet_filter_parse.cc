@@ -121,12 +121,20 @@ class PacketFilterParser {
     std::string_view name;
     What what;
   };
-  static constexpr Field kFlags[] = {
-      {"ce", What::kCe},       {"cnp", What::kCnp},         {"nak", What::kNak},
-      {"pause", What::kPause}, {"again", What::kAgain},     {"retransmitted", What::kAgain},
-      {"lost", What::kLost},   {"corrupt", What::kCorrupt}, {"infiniband", What::kRoce},
-      {"roce", What::kRoce},   {"udp", What::kUdp},         {"ip", What::kIpv4},
-      {"ipv6", What::kIpv6}};
+  static constexpr Field kFlags[] = {{"ce", What::kCe},
+                                     {"cnp", What::kCnp},
+                                     {"nak", What::kNak},
+                                     {"rnr", What::kRnr},
+                                     {"pause", What::kPause},
+                                     {"again", What::kAgain},
+                                     {"retransmitted", What::kAgain},
+                                     {"lost", What::kLost},
+                                     {"corrupt", What::kCorrupt},
+                                     {"infiniband", What::kRoce},
+                                     {"roce", What::kRoce},
+                                     {"udp", What::kUdp},
+                                     {"ip", What::kIpv4},
+                                     {"ipv6", What::kIpv6}};
   static constexpr Field kFields[] = {{"port", What::kPort},
                                       {"qp", What::kQp},
                                       {"psn", What::kPsn},
@@ -158,7 +166,7 @@ class PacketFilterParser {
                                       {"udp.dstport", What::kUdpTo},
                                       {"infiniband.bth.opcode", What::kOpcode},
                                       {"infiniband.bth.destqp", What::kQp},
-                                      {"infiniband.bth.psn", What::kPsn}};
+                                      {"infiniband.bth.psn", What::kBthPsn}};
 
   PacketFilterParser(std::vector<FilterPiece> pieces, const FlowLookup& flows)
       : pieces_(std::move(pieces)), flows_(flows) {}

@@ -151,8 +151,13 @@ class ActivityReader {
     const double line = total_B_[place] > 0 && line_B_[place] > 0 ? line_B_[place] / total_B_[place] : 1;
     const double whole_B = rates_bps_[place] * bin_ps_ / 8e12;
     const double* edges = &sent_B_[place * (out_.bins + 1)];
-    for (std::uint32_t b = 0; b < out_.bins; ++b)
-      out_.used[place * out_.bins + b] = word_of((edges[b + 1] - edges[b]) * line / whole_B);
+    // A packet is counted when it starts: what is left of it at the end of a bin belongs to the next.
+    double rest_B = 0;
+    for (std::uint32_t b = 0; b < out_.bins; ++b) {
+      const double sent_B = rest_B + (edges[b + 1] - edges[b]) * line;
+      rest_B = std::max(0.0, sent_B - whole_B);
+      out_.used[place * out_.bins + b] = word_of((sent_B - rest_B) / whole_B);
+    }
   }
 
   OpenRun& run_;

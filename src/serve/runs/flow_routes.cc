@@ -80,20 +80,41 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
   return ids;
 }
 
+// Of workloads that did not complete: failed, or running when the run ended.
+std::map<std::string, std::string> workload_states(OpenRun& run) {
+  std::map<std::string, std::string> states;
+  const bool ended_early = run.text("interrupted") == "1" || run.text("cut_off") == "1";
+  lab::SqliteRows rows(run.file(), "SELECT name, failure, to_ps FROM workload");
+  while (rows.next()) {
+    if (!rows.text(1).empty()) {
+      states[rows.text(0)] = "failed";
+    } else if (ended_early && rows.integer(2) >= run.end_ps()) {
+      states[rows.text(0)] = "running";
+    }
+  }
+  return states;
+}
+
 // Traffic of other workloads from one port to another.
 void add_pairs(OpenRun& run, const lab::Explanation& explanation, const std::set<std::string>& rows_of_table,
                const Latencies& latencies, FlowTable& out) {
-  std::map<std::pair<std::string, std::string>, std::int64_t> cnps;
-  lab::SqliteRows rows(run.file(), "SELECT peer, port, sum(count) FROM event WHERE kind = 'cnp' GROUP BY peer, port");
-  while (rows.next()) cnps[{rows.text(0), rows.text(1)}] = rows.integer(2);
+  const FlowNames names(run);
+  std::map<std::string, std::int64_t> cnps;
+  const bool all_recorded = run.number("left_out") == 0;
+  lab::SqliteRows rows(run.file(),
+                       "SELECT peer, port, qpn, sum(count) FROM event WHERE kind = 'cnp' GROUP BY peer, port, qpn");
+  while (rows.next()) cnps[names.of_receiver(rows.text(0), rows.text(1), rows.integer(2))] += rows.integer(3);
+  const std::map<std::string, std::string> states = workload_states(run);
   for (const lab::FlowAnswer& flow : explanation.flows) {
     if (rows_of_table.contains(flow.id)) continue;
-    const auto heard = cnps.find({flow.from, flow.to});
+    const auto heard = cnps.find(flow.id);
+    const auto own = states.find(flow.workload);
+    const std::string state = !flow.state.empty() ? flow.state : own == states.end() ? "done" : own->second;
     out.add({flow.id, flow.name, flow.workload, flow.from, flow.to, nullptr, flow.first_ps,
-             flow.last_ps - flow.first_ps, nullptr, nullptr,
+             state == "done" ? Json(flow.last_ps - flow.first_ps) : Json(), nullptr, nullptr,
              latency_or_null(latencies, flow.id, &FlowLatencyRow::p50_ps),
              latency_or_null(latencies, flow.id, &FlowLatencyRow::p99_ps), flow.again,
-             heard == cnps.end() ? 0 : heard->second, flow.state.empty() ? "done" : flow.state, flow.bottleneck});
+             all_recorded ? Json(heard == cnps.end() ? 0 : heard->second) : Json(), state, flow.bottleneck});
   }
 }
 

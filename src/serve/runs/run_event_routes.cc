@@ -39,8 +39,10 @@ Response events_of(const Request& request, OpenRun& run, const FindPackets& find
                     {"text", each.text},
                     {"flow", each.flow.empty() ? Json() : Json(each.flow)},
                     {"packet", each.packet == 0 ? Json() : Json(each.packet)}});
-  return json_answer(
-      Json{{"events", list}, {"left_out", merged}, {"not_recorded", run.number("left_out")}, {"kinds", read.kinds}});
+  return json_answer(Json{{"events", list},
+                          {"left_out", merged},
+                          {"not_recorded", run.number("left_out") + run.number("pauses_left_out")},
+                          {"kinds", read.kinds}});
 }
 
 }  // namespace
