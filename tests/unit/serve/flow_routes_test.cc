@@ -46,6 +46,60 @@ TEST(FlowRoutes, PathsListEgressPorts) {
   EXPECT_EQ(served.ask("/api/runs/one/paths", {{"flows", ",,"}}).status, 422);
 }
 
+TEST(FlowRoutes, FlowsBeginAfterStartOfWorkload) {
+  ServedRuns served;
+  std::string lab = kIncastLab;
+  const std::string flows = "size: 2 MB}";
+  lab.replace(
+      lab.find(flows), flows.size(),
+      "size: 100 kB, start: 0 s}\n  - {name: late, flows: incast, hosts: all, to: h0, size: 100 kB, start: 2 ms}");
+  lab.erase(lab.find("expect:"));
+  served.run("one", lab);
+  const auto table = served.get("/api/runs/one/flows");
+  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
+  ASSERT_EQ(table["id"].size(), 18u);
+  for (std::size_t i = 0; i < 18; ++i) {
+    const std::string id = table["id"][i];
+    lab::SqliteRows first(file,
+                          "SELECT s.first_ps FROM flow_sender f JOIN sender s ON s.id = f.sender WHERE f.workload || "
+                          "'/' || f.number = ?");
+    first.bind(id);
+    ASSERT_TRUE(first.next()) << id;
+    EXPECT_GE(table["start_ps"][i], id.starts_with("late") ? 2'000'000'000 : 0) << id;
+    EXPECT_LE(table["start_ps"][i].get<std::int64_t>(), first.integer(0)) << id;
+    EXPECT_LT(first.integer(0) - table["start_ps"][i].get<std::int64_t>(), 1'000'000) << id;
+  }
+}
+
+TEST(FlowRoutes, PairsThatDidNotCompleteHaveNoTime) {
+  ServedRuns served;
+  served.run("cut", std::string(kPairLab) + "duration: 20 us\n");
+  const auto cut = served.get("/api/runs/cut/flows");
+  ASSERT_EQ(cut["id"].size(), 1u);
+  EXPECT_EQ(cut["state"][0], "running");
+  EXPECT_EQ(cut["fct_ps"][0], nullptr);
+}
+
+TEST(FlowRoutes, CnpsOfPairsAreTheirOwn) {
+  ServedRuns served;
+  // READs are answered by the port that also sends a flow into the same queue.
+  std::string lab = kIncastLab;
+  const std::string flows = "size: 2 MB}";
+  lab.replace(lab.find(flows), flows.size(),
+              "size: 2 MB, start: 0 s}\n  - {name: rd, perftest: read_bw, client: h0, server: h1, args: -n 20 -s "
+              "65536, start: 0 s}");
+  lab.erase(lab.find("expect:"));
+  const auto results = served.run("one", lab);
+  const auto table = served.get("/api/runs/one/flows");
+  std::int64_t cnps = 0, sent = 0;
+  for (const auto& each : table["cnps"]) cnps += each.get<std::int64_t>();
+  for (const auto& port : results["ports"])
+    if (port.contains("hw_counters") && port["hw_counters"].contains("np_cnp_sent"))
+      sent += port["hw_counters"]["np_cnp_sent"].get<std::int64_t>();
+  EXPECT_GT(sent, 0);
+  EXPECT_EQ(cnps, sent);
+}
+
 TEST(FlowRoutes, OtherWorkloadsHaveFlows) {
   ServedRuns served;
   served.run("two", kPairLab);

@@ -108,6 +108,9 @@ TEST_F(PacketRoutesTest, FiltersByWords) {
   EXPECT_EQ(numbers("ce"), (std::vector<int>{2}));
   EXPECT_EQ(numbers("nak"), (std::vector<int>{3}));
   EXPECT_EQ(numbers("cnp"), (std::vector<int>{6}));
+  EXPECT_EQ(numbers("rnr"), (std::vector<int>{}));
+  EXPECT_EQ(numbers("psn==0"), (std::vector<int>{}));
+  EXPECT_EQ(numbers("infiniband.bth.psn == 0"), (std::vector<int>{6}));  // Wireshark has the PSN of CNPs
   EXPECT_EQ(numbers("pause"), (std::vector<int>{7}));
   EXPECT_EQ(numbers("retransmitted"), (std::vector<int>{4}));
   EXPECT_EQ(numbers("psn>=11 qp==17"), (std::vector<int>{2, 4, 5}));
