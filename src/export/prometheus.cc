@@ -55,7 +55,6 @@ void add_nics(const PortResults& results, MetricFamilies& out) {
     of_port("node_infiniband_port_packets_received_total", "Packets received.", "rx_vport_rdma_unicast_packets");
     of_port("node_infiniband_port_packets_transmitted_total", "Packets sent.", "tx_vport_rdma_unicast_packets");
     out.add("node_infiniband_rate_bytes_per_second", "gauge", "Line rate.", rdma, std::to_string(nic.rate_bps / 8));
-    out.add("node_infiniband_state_id", "gauge", "Port state, 4: active.", rdma, "4");
     for (const std::string& name : ethtool_names)
       out.add(ethtool_metric(name), "untyped", fmt::format("Network interface {}", name), net,
               std::to_string(ethtool[key][name]));
