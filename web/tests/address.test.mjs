@@ -127,10 +127,10 @@ test('invalid parameters in the address are reported and ignored', async () => {
   };
   const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast/3,q', '.stage canvas',
     'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is not a node', 'see=9-1', 'has a flow that is not in the run: q');
-  await page.getByRole('button', { name: 'Remove' }).click();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
   await settled(page);
   assert.equal(parameter(page, 'node'), null);
-  assert.equal(await page.getByRole('button', { name: 'Remove' }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: 'Remove', exact: true }).count(), 0);
   assert.deepEqual(page.errors, []);
   await odd('/run/incast/nonsense', '.strip canvas', 'There is no page /run/incast/nonsense');
   await odd('/run/incast/packets?packet=99999999', '.list .row', 'packet=99999999 is not in the capture');

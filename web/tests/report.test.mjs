@@ -98,8 +98,18 @@ test('a report has its name, and the packets around its events', async () => {
   assert.ok(last > rows, `the last of ${rows} is packet ${last}`);
   await page.locator('input[type=search]').fill('port==h0:p0');
   await page.getByRole('button', { name: 'Apply' }).click();
-  await page.getByRole('alert').getByText('a report finds words').waitFor();
+  await page.getByRole('alert').getByText('filters of a report are plain words').waitFor();
   const other = await open(false, '#/run/run/packets?packet=999999999');
   await other.getByText('is not in this report', { exact: false }).waitFor();
   assert.deepEqual([...page.errors, ...other.errors], []);
+});
+
+test('rates in a report are those of the run', async () => {
+  const page = await open(false, '#/run/run/time?at=1300000000');
+  const row = page.getByRole('region', { name: 'Rate sent per switch port' }).getByRole('row', { name: /leaf0:swp1\b/ });
+  await row.getByText(/b\/s$/).waitFor();
+  const [, value, unit] = (await row.textContent()).match(/([\d.]+) ([GMkT]?)b\/s$/);
+  assert.equal(unit, 'G');
+  assert.ok(Number(value) >= 80 && Number(value) <= 101, `${value} Gb/s`);
+  assert.deepEqual(page.errors, []);
 });
