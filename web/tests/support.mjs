@@ -62,6 +62,10 @@ export class Rig {
     page.on('console', (message) => ['error', 'warning'].includes(message.type())
       && page.errors.push(message.text() + (message.text().startsWith('Failed to load') ? ` ${message.location().url}` : '')));
     page.on('pageerror', (error) => page.errors.push(String(error)));
+    // Requests of data that have no answer yet.
+    page.asked = new Set();
+    page.on('request', (request) => request.resourceType() === 'fetch' && page.asked.add(request));
+    for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => page.asked.delete(request));
     await page.goto(this.url + path);
     return page;
   }
