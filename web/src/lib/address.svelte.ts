@@ -17,18 +17,31 @@ class Address {
   view: View = $state('labs');
   run: string = $state(''); // of the views of a run; of lab the ready lab; of sweep the sweep; of worlds the world
   parameters: Record<string, string> = $state({}); // changed name by name: who reads one is not affected by the others
+  private own: string | null = null; // the address, where a sandbox forbids the page to change that of the browser
   leaves: () => void = () => {}; // called before another view is opened
   lost: string = $state(''); // a path that the page does not have
   private doubts: Record<string, { value: string; message: string }> = $state({});
 
   constructor() {
     this.read();
-    window.addEventListener('popstate', () => this.read());
-    window.addEventListener('hashchange', () => this.read());
+    for (const kind of ['popstate', 'hashchange']) {
+      window.addEventListener(kind, () => {
+        this.own = null;
+        this.read();
+      });
+    }
+  }
+  private write(how: 'pushState' | 'replaceState', href: string) {
+    try {
+      history[how](null, '', href);
+      this.own = null;
+    } catch {
+      this.own = href;
+    }
   }
 
   private read() {
-    const text = isReport ? location.hash.slice(1) || '/run/run' : location.pathname + location.search;
+    const text = isReport ? (this.own ?? location.hash).slice(1) || '/run/run' : location.pathname + location.search;
     const [path, search] = [text.split('?')[0], text.split('?')[1] ?? ''];
     const parts = path.split('/').filter((part) => part !== '').map(decoded);
     this.replace(Object.fromEntries(new URLSearchParams(search)));
@@ -86,7 +99,7 @@ class Address {
   go(view: View, run: string = this.run, parameters: Record<string, string> = {}) {
     this.leaves();
     const kept = run === this.run && runViews.includes(view) ? this.keep() : {};
-    history.pushState(null, '', this.href(view, run, { ...kept, ...parameters }));
+    this.write('pushState', this.href(view, run, { ...kept, ...parameters }));
     this.read();
   }
 
@@ -105,7 +118,7 @@ class Address {
       else next[name] = String(value);
     }
     this.replace(next);
-    history.replaceState(null, '', this.href(this.view, this.run, next));
+    this.write('replaceState', this.href(this.view, this.run, next));
   }
 
   number(name: string): number | undefined {
