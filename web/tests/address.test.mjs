@@ -1,8 +1,8 @@
 // The address holds the view: a reload shows the same picture, Back and Forward restore earlier views, the window can be
 // resized, and invalid parameters are reported and ignored.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { expected, prepare, shown, views } from './everything.mjs';
+import { after, before, describe, test } from 'node:test';
+import { expected, prepare, quiet, shown, views } from './everything.mjs';
 import { parameter, settled } from './fabrics.mjs';
 import { Rig } from './support.mjs';
 
@@ -16,7 +16,7 @@ after(() => rig?.close());
 async function picture(page) {
   let before = await page.screenshot();
   for (let i = 0, rested = 0; i < 40 && rested < 2; ++i) {
-    await page.waitForTimeout(300);
+    await page.waitForTimeout(120);
     const now = await page.screenshot();
     rested = now.equals(before) ? rested + 1 : 0;
     before = now;
@@ -55,100 +55,102 @@ async function same(page, first, what) {
   assert.ok(n <= 200, `${what}: ${n} pixels differ`);
 }
 
-for (const [name, path, sign] of views) {
-  test(`${name}: a reload shows the same picture`, async () => {
-    const page = await rig.page(path, { width: 1280, height: 800 });
-    await shown(page, sign);
-    const first = await picture(page);
-    const address = page.url();
-    await page.reload();
-    await shown(page, sign);
-    assert.equal(page.url(), address);
-    await same(page, first, 'loaded again');
-    assert.deepEqual(page.errors.filter((error) => !expected(error)), []);
-    await page.context().close();
-  });
-}
+describe('address', { concurrency: 3 }, () => {
+  for (const [name, path, sign] of views) {
+    test(`${name}: a reload shows the same picture`, async () => {
+      const page = await rig.page(path, { width: 1280, height: 800 });
+      await shown(page, sign);
+      const first = await picture(page);
+      const address = page.url();
+      await page.reload();
+      await shown(page, sign);
+      assert.equal(page.url(), address);
+      await same(page, first, 'loaded again');
+      assert.deepEqual(page.errors.filter((error) => !expected(error)), []);
+      await page.context().close();
+    });
+  }
 
-test('Back and Forward restore earlier views', async () => {
-  const page = await rig.page('/run/incast', { width: 1280, height: 800 });
-  await shown(page, '.strip canvas');
-  await page.keyboard.press('2');
-  await shown(page, '.stage canvas');
-  await page.keyboard.press('Shift+ArrowRight');
-  await page.keyboard.press('Shift+ArrowRight');
-  await settled(page);
-  const at = parameter(page, 'at');
-  const fabric = await picture(page);
-  await page.keyboard.press('4');
-  await shown(page, '.rows .row');
-  await page.keyboard.press('6');
-  await shown(page, 'article.finding');
-  await page.goBack();
-  await shown(page, '.rows .row');
-  await page.goBack();
-  await shown(page, '.stage canvas');
-  assert.equal(parameter(page, 'at'), at);
-  assert.match(await page.title(), /incast: Fabric/);
-  await same(page, fabric, 'the fabric after Back');
-  await page.goBack();
-  await shown(page, '.strip canvas');
-  await page.goForward();
-  await shown(page, '.stage canvas');
-  assert.equal(parameter(page, 'at'), at);
-  assert.deepEqual(page.errors, []);
-  await page.context().close();
-});
-
-test('a resized window is redrawn, and its old size shows the same picture as before', async () => {
-  for (const [path, canvas] of [['/run/pauses/fabric?at=1200000000', '.stage canvas'], ['/run/incast', '.strip canvas'], ['/run/incast/time?at=500000000', '.uplot canvas']]) {
-    const page = await rig.page(path, { width: 1280, height: 800 });
-    await shown(page, canvas);
-    const size = () => page.locator(canvas).first().evaluate((c) => [c.width, c.getBoundingClientRect().width]);
-    const [first, [width]] = [await picture(page), await size()];
-    await page.setViewportSize({ width: 1000, height: 700 });
-    await page.waitForTimeout(300);
-    const [narrow, box] = await size();
-    assert.ok(narrow < width - 100 && Math.abs(narrow - box) <= 2, `${path}: ${narrow} pixels for ${box}`);
-    await page.setViewportSize({ width: 1280, height: 800 });
-    await page.waitForTimeout(300);
-    await same(page, first, `${path} after narrow and wide`);
+  test('Back and Forward restore earlier views', async () => {
+    const page = await rig.page('/run/incast', { width: 1280, height: 800 });
+    await shown(page, '.strip canvas');
+    await page.keyboard.press('2');
+    await shown(page, '.stage canvas');
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Shift+ArrowRight');
+    await settled(page);
+    const at = parameter(page, 'at');
+    const fabric = await picture(page);
+    await page.keyboard.press('4');
+    await shown(page, '.rows .row');
+    await page.keyboard.press('6');
+    await shown(page, 'article.finding');
+    await page.goBack();
+    await shown(page, '.rows .row');
+    await page.goBack();
+    await shown(page, '.stage canvas');
+    assert.equal(parameter(page, 'at'), at);
+    assert.match(await page.title(), /incast: Fabric/);
+    await same(page, fabric, 'the fabric after Back');
+    await page.goBack();
+    await shown(page, '.strip canvas');
+    await page.goForward();
+    await shown(page, '.stage canvas');
+    assert.equal(parameter(page, 'at'), at);
     assert.deepEqual(page.errors, []);
     await page.context().close();
+  });
+
+  for (const [path, canvas] of [['/run/pauses/fabric?at=1200000000', '.stage canvas'], ['/run/incast', '.strip canvas'], ['/run/incast/time?at=500000000', '.uplot canvas']]) {
+    test(`${path}: a resized window is redrawn, and its old size shows the same picture as before`, async () => {
+      const page = await rig.page(path, { width: 1280, height: 800 });
+      await shown(page, canvas);
+      const size = () => page.locator(canvas).first().evaluate((c) => [c.width, c.getBoundingClientRect().width]);
+      const [first, [width]] = [await picture(page), await size()];
+      await page.setViewportSize({ width: 1000, height: 700 });
+      await quiet(page);
+      const [narrow, box] = await size();
+      assert.ok(narrow < width - 100 && Math.abs(narrow - box) <= 2, `${path}: ${narrow} pixels for ${box}`);
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await quiet(page);
+      await same(page, first, `${path} after narrow and wide`);
+      assert.deepEqual(page.errors, []);
+      await page.context().close();
+    });
   }
-});
 
-test('invalid parameters in the address are reported and ignored', async () => {
-  const odd = async (path, sign, ...texts) => {
-    const page = await rig.page(path);
-    await shown(page, sign);
-    for (const text of texts) await page.getByText(text, { exact: false }).first().waitFor();
-    return page;
-  };
-  const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast/3,q', '.stage canvas',
-    'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is not a node', 'see=9-1', 'has a flow that is not in the run: q');
-  await page.getByRole('button', { name: 'Remove', exact: true }).click();
-  await settled(page);
-  assert.equal(parameter(page, 'node'), null);
-  assert.equal(await page.getByRole('button', { name: 'Remove', exact: true }).count(), 0);
-  assert.deepEqual(page.errors, []);
-  await odd('/run/incast/nonsense', '.strip canvas', 'There is no page /run/incast/nonsense');
-  await odd('/run/incast/packets?packet=99999999', '.list .row', 'packet=99999999 is not in the capture');
-  await odd('/run/incast/fabric?at=99999999999999', '.stage canvas', 'is outside the run');
-  const hidden = await odd('/run/incast/findings?hide=%E0%A4%A,none', 'article.finding');
-  assert.deepEqual(hidden.errors, []);
-});
+  test('invalid parameters in the address are reported and ignored', async () => {
+    const odd = async (path, sign, ...texts) => {
+      const page = await rig.page(path);
+      await shown(page, sign);
+      for (const text of texts) await page.getByText(text, { exact: false }).first().waitFor();
+      return page;
+    };
+    const page = await odd('/run/incast/fabric?at=xyz&from=900000000&to=3&see=9-1&node=nobody&flows=incast/3,q', '.stage canvas',
+      'at=xyz is not a time in picoseconds', 'to=3 is not after from=900000000', 'node=nobody is not a node', 'see=9-1', 'has a flow that is not in the run: q');
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await settled(page);
+    assert.equal(parameter(page, 'node'), null);
+    assert.equal(await page.getByRole('button', { name: 'Remove', exact: true }).count(), 0);
+    assert.deepEqual(page.errors, []);
+    await odd('/run/incast/nonsense', '.strip canvas', 'There is no page /run/incast/nonsense');
+    await odd('/run/incast/packets?packet=99999999', '.list .row', 'packet=99999999 is not in the capture');
+    await odd('/run/incast/fabric?at=99999999999999', '.stage canvas', 'is outside the run');
+    const hidden = await odd('/run/incast/findings?hide=%E0%A4%A,none', 'article.finding');
+    assert.deepEqual(hidden.errors, []);
+  });
 
-test('what does not exist is reported by name', async () => {
   for (const [path, text] of [
     ['/run/nobody', /nobody/], ['/run/nobody/fabric', /nobody/], ['/run/nobody/time', /nobody/], ['/run/nobody/flows', /nobody/], ['/run/nobody/packets', /nobody/],
     ['/run/nobody/findings', /nobody/], ['/run/nobody/jobs', /nobody/], ['/sweep/nobody', /nobody/], ['/worlds/nobody', /nobody/], ['/lab/nobody.yaml', /nobody/],
     ['/compare?a=nobody&b=none', /nobody|none/], ['/run/%3Cscript%3E', /script/],
   ]) {
-    const page = await rig.page(path);
-    await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector('main').innerText), text.source, { timeout: 8000 })
-      .catch(async () => assert.fail(`${path} says ${await page.locator('main').innerText()}`));
-    assert.deepEqual(page.errors.filter((error) => !/40[04]/.test(error)), [], path);
-    await page.context().close();
+    test(`${path}: what does not exist is reported by name`, async () => {
+      const page = await rig.page(path);
+      await page.waitForFunction((wanted) => new RegExp(wanted).test(document.querySelector('main').innerText), text.source, { timeout: 8000 })
+        .catch(async () => assert.fail(`${path} says ${await page.locator('main').innerText()}`));
+      assert.deepEqual(page.errors.filter((error) => !/40[04]/.test(error)), [], path);
+      await page.context().close();
+    });
   }
 });

@@ -53,5 +53,15 @@ export const expected = (error) => /\/packets\?limit=\d+$/.test(error) && error.
 export async function shown(page, sign) {
   await page.locator(sign).first().waitFor({ timeout: 20_000 });
   await page.evaluate(() => document.fonts.ready);
-  await page.waitForTimeout(350);
+  await quiet(page);
 }
+
+// All data has arrived, none was requested for 160 ms (views wait up to 120 ms before a request), and it is drawn.
+export async function quiet(page) {
+  for (let rested = 0; rested < 4; ) {
+    await page.waitForTimeout(40);
+    rested = page.asked.size === 0 ? rested + 1 : 0;
+  }
+  await frames(page);
+}
+export const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

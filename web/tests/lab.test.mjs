@@ -190,3 +190,65 @@ test('invalid seeds are rejected, large seeds are exact', async () => {
   assert.match(code, /--seed 9007199254740993/);
   assert.deepEqual(page.errors, []);
 });
+
+// Answers of this path are given after a while.
+const delayed = (page, path, ms) => page.route(`**${path}`, async (route) => {
+  await new Promise((later) => setTimeout(later, ms));
+  await route.continue();
+});
+
+test('a text that is typed while a knob edits the file is kept', async () => {
+  const page = await rig.page('/lab/fabric/incast-ecn.yaml');
+  await page.getByText('17 hosts, 1 switch').waitFor();
+  await delayed(page, '/api/lab/edit', 700);
+  const hosts = page.getByLabel('Hosts', { exact: true });
+  await hosts.fill('7');
+  const asked = page.waitForRequest(/lab\/edit/);
+  await hosts.press('Enter');
+  await asked;
+  await editor(page).fill((await editor(page).inputValue()).replace('name: incast-ecn', 'name: typed'));
+  await page.getByText('✓ 7 hosts').waitFor();
+  const text = await editor(page).inputValue();
+  assert.match(text, /name: typed/);
+  assert.match(text, /hosts: 7\n/);
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test('the check of a lab does not change the knob that is being typed into', async () => {
+  const page = await rig.page('/lab/fabric/incast-ecn.yaml');
+  await page.getByText('17 hosts, 1 switch').waitFor();
+  await delayed(page, '/api/lab/check', 500);
+  const kmin = page.getByLabel(/^Kmin of queue/);
+  const before = await editor(page).inputValue();
+  await kmin.fill('150 kB');
+  const checked = page.waitForResponse(/lab\/check/);
+  await kmin.press('Enter');
+  await page.waitForFunction((old) => document.querySelector('textarea').value !== old, before);
+  await kmin.fill('');
+  await checked;
+  await page.waitForTimeout(200);
+  assert.equal(await kmin.inputValue(), '');
+  await kmin.press('Enter');
+  await page.waitForFunction((old) => document.querySelector('textarea').value === old, before);
+  // Until the check of the new text answers, the field has what was entered.
+  assert.equal(await kmin.inputValue(), '');
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test('after a restart of the server, a new run is not taken for an old one', async () => {
+  const page = await rig.page('/lab/first-light.yaml');
+  await page.getByText('2 hosts').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.waitForURL(/\/run\/first-light/);
+  await rig.restart();
+  await page.goBack();
+  await page.getByText('2 hosts').waitFor();
+  const [answer] = await Promise.all([page.waitForResponse((r) => r.url().endsWith('/api/tasks') && r.request().method() === 'POST'), page.getByRole('button', { name: 'Run', exact: true }).click()]);
+  const { task } = await answer.json();
+  assert.equal(task.id, 1);
+  await page.waitForURL(/\/run\/first-light/);
+  assert.equal(new URL(page.url()).pathname, `/run/${task.run}`);
+  await page.context().close();
+});

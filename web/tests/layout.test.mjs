@@ -1,8 +1,8 @@
 // Measures the layout of every view in three sizes, light and dark: no horizontal scrollbar of the page, no text that is
 // cut and cannot be read elsewhere, no overlapping text, no message in the console.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { expected, prepare, shown, views } from './everything.mjs';
+import { after, before, describe, test } from 'node:test';
+import { expected, frames, prepare, quiet, shown, views } from './everything.mjs';
 import { Rig } from './support.mjs';
 
 let rig;
@@ -71,23 +71,26 @@ function defects() {
   return out.slice(0, 12);
 }
 
-for (const [name, path, sign] of views) {
-  test(`${name} has no layout defect`, async () => {
-    const page = await rig.page(path, { width: 1280, height: 800 });
-    await shown(page, sign);
-    const found = [];
-    for (const [width, height] of [[1280, 800], [1920, 1080], [1024, 700]]) {
-      await page.setViewportSize({ width, height });
-      for (const scheme of ['light', 'dark']) {
-        await page.emulateMedia({ colorScheme: scheme });
-        await page.waitForTimeout(200);
-        for (const defect of await page.evaluate(defects)) found.push(`${width}x${height} ${scheme}: ${defect}`);
-        // All are measured; screenshots are kept once for each size, and at 1280 in both themes.
-        if (width === 1280 || (width === 1920) === (scheme === 'light')) await rig.shot(page, `layout-${name}-${width}-${scheme}`);
+describe('layout', { concurrency: 3 }, () => {
+  for (const [name, path, sign] of views) {
+    test(`${name} has no layout defect`, async () => {
+      const page = await rig.page(path, { width: 1280, height: 800 });
+      await shown(page, sign);
+      const found = [];
+      for (const [width, height] of [[1280, 800], [1920, 1080], [1024, 700]]) {
+        await page.setViewportSize({ width, height });
+        await quiet(page);
+        for (const scheme of ['light', 'dark']) {
+          await page.emulateMedia({ colorScheme: scheme });
+          await frames(page);
+          for (const defect of await page.evaluate(defects)) found.push(`${width}x${height} ${scheme}: ${defect}`);
+          // All are measured; screenshots are kept once for each size, and at 1280 in both themes.
+          if (width === 1280 || (width === 1920) === (scheme === 'light')) await rig.shot(page, `layout-${name}-${width}-${scheme}`);
+        }
       }
-    }
-    assert.deepEqual(found, []);
-    assert.deepEqual(page.errors.filter((error) => !expected(error)), []);
-    await page.context().close();
-  });
-}
+      assert.deepEqual(found, []);
+      assert.deepEqual(page.errors.filter((error) => !expected(error)), []);
+      await page.context().close();
+    });
+  }
+});

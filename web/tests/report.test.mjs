@@ -23,6 +23,14 @@ before(async () => {
   const said = JSON.parse(call('report', `${directory}/run`, '--html', '--out', `${directory}/report.html`, '--json'));
   assert.equal(said.size_B, statSync(`${directory}/report.html`).size);
   assert.ok(said.size_B < 8e6, `${said.size_B} B`);
+  // The page that was built separately, as in support.mjs.
+  if (process.env.WEFT_PAGE) {
+    const html = readFileSync(`${directory}/report.html`, 'utf8');
+    const tag = '<script type="module">';
+    const start = html.lastIndexOf(tag) + tag.length;
+    const code = readFileSync(join(process.env.WEFT_PAGE, 'app.js'), 'utf8').replace(/<(\/script|script|!--)/g, '\\x3C$1');
+    writeFileSync(`${directory}/report.html`, html.slice(0, start) + code + html.slice(html.indexOf('</script>', start)));
+  }
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 });
 after(async () => {
@@ -102,4 +110,33 @@ test('a report has its name, and the packets around its events', async () => {
   const other = await open(false, '#/run/run/packets?packet=999999999');
   await other.getByText('is not in this report', { exact: false }).waitFor();
   assert.deepEqual([...page.errors, ...other.errors], []);
+});
+
+test('rates in a report are those of the run', async () => {
+  const page = await open(false, '#/run/run/time?at=1300000000');
+  const row = page.getByRole('region', { name: 'Rate sent per switch port' }).getByRole('row', { name: /leaf0:swp1\b/ });
+  const cell = row.locator('td.number').filter({ hasText: /b\/s$/ });
+  await cell.waitFor();
+  const [, value, unit] = (await cell.textContent()).match(/^([\d.]+) ([GMkT]?)b\/s$/);
+  assert.equal(unit, 'G');
+  assert.ok(Number(value) >= 80 && Number(value) <= 101, `${value} Gb/s`);
+  assert.deepEqual(page.errors, []);
+});
+
+test('a report in a sandboxed frame works: it has no storage and no address', async () => {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, offline: true });
+  const page = await context.newPage();
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  await page.evaluate((html) => {
+    const frame = Object.assign(document.createElement('iframe'), { sandbox: 'allow-scripts', srcdoc: html, style: 'width: 1300px; height: 800px' });
+    document.body.append(frame);
+  }, readFileSync(`${directory}/report.html`, 'utf8'));
+  const inside = page.frameLocator('iframe');
+  await inside.locator('h1', { hasText: '16 of 16 flows' }).waitFor();
+  await inside.getByRole('link', { name: 'Flows', exact: true }).first().click();
+  await inside.locator('.rows .row').first().click();
+  await inside.getByRole('row', { selected: true }).waitFor();
+  assert.deepEqual(errors, []);
+  await context.close();
 });

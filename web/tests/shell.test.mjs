@@ -101,3 +101,32 @@ test('a run repeated under the same name is loaded again', async () => {
   await page.getByRole('link', { name: 'Summary', exact: true }).click();
   await page.getByText('seed 4242:').waitFor();
 });
+
+test('the event stream is opened again after an error answer', async () => {
+  const page = await rig.page('/labs');
+  await page.getByRole('link', { name: 'incast-ecn' }).waitFor();
+  await page.waitForTimeout(500); // its own stream is open
+  let refused = 0;
+  await page.route('**/api/events*', (route) => (++refused === 1 ? route.fulfill({ status: 503, json: { errors: [{ message: 'too many clients' }] } }) : route.continue()));
+  await page.goto(`${rig.url}/runs`);
+  await page.getByRole('link', { name: 'first-light' }).waitFor();
+  runLab(`${rig.directory}/after-503`, 'first-light.yaml');
+  await page.getByRole('link', { name: 'after-503' }).waitFor({ timeout: 10_000 });
+  assert.ok(refused >= 2);
+  await page.context().close();
+});
+
+test('without storage the page works', async () => {
+  const page = await rig.page('/');
+  await page.addInitScript(() => Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } }));
+  await page.goto(`${rig.url}/lab/first-light.yaml`);
+  await page.getByText('2 hosts').waitFor();
+  const before = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  await page.getByRole('button', { name: 'Light or dark' }).click();
+  assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), before);
+  const editor = page.getByRole('textbox', { name: 'Lab file' });
+  await editor.fill((await editor.inputValue()).replace('seed: 1', 'seed: 2'));
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});

@@ -71,3 +71,12 @@ test('the legend shows every sign, from any view', async () => {
     assert.deepEqual(page.errors, []);
   }
 });
+
+test('the headline takes three lines at most', async () => {
+  const page = await rig.page('/run/incast-ecn');
+  const h1 = page.getByRole('heading', { level: 1 });
+  await h1.waitFor();
+  const lines = await h1.evaluate((e) => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight));
+  assert.ok(lines < 3.2, `${lines} lines`);
+  await page.context().close();
+});

@@ -23,18 +23,33 @@ export class Rig {
     const rig = new Rig();
     rig.directory = mkdtempSync(join(tmpdir(), `weft-page-${process.pid}-`));
     prepare(rig.directory);
-    rig.server = spawn(weft, ['serve', rig.directory, '--port', '0', ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
-    rig.url = await new Promise((found, failed) => {
+    rig.options = options;
+    await rig.serve('0');
+    rig.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+    return rig;
+  }
+
+  async serve(port) {
+    this.server = spawn(weft, ['serve', this.directory, '--port', port, ...this.options], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.url = await new Promise((found, failed) => {
       let text = '';
-      rig.server.stdout.on('data', (piece) => {
+      this.server.stdout.on('data', (piece) => {
         text += piece;
         const match = text.match(/http:\/\/\S+?(?=\/?\s)/);
         if (match) found(match[0]);
       });
-      rig.server.on('exit', (code) => failed(new Error(`weft serve ended with ${code}`)));
+      this.server.on('exit', (code) => failed(new Error(`weft serve ended with ${code}`)));
     });
-    rig.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
-    return rig;
+  }
+  async stop() {
+    this.server.removeAllListeners('exit');
+    this.server.kill('SIGINT');
+    await new Promise((ended) => this.server.on('exit', ended));
+  }
+  // Another server on the same port.
+  async restart() {
+    await this.stop();
+    await this.serve(new URL(this.url).port);
   }
 
   // A new page; `errors` collects errors and warnings of the console.
@@ -47,6 +62,10 @@ export class Rig {
     page.on('console', (message) => ['error', 'warning'].includes(message.type())
       && page.errors.push(message.text() + (message.text().startsWith('Failed to load') ? ` ${message.location().url}` : '')));
     page.on('pageerror', (error) => page.errors.push(String(error)));
+    // Requests of data that have no answer yet.
+    page.asked = new Set();
+    page.on('request', (request) => request.resourceType() === 'fetch' && page.asked.add(request));
+    for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => page.asked.delete(request));
     await page.goto(this.url + path);
     return page;
   }
@@ -59,9 +78,7 @@ export class Rig {
 
   async close() {
     await this.browser?.close();
-    this.server.removeAllListeners('exit');
-    this.server.kill('SIGINT');
-    await new Promise((ended) => this.server.on('exit', ended));
+    await this.stop();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -227,3 +227,96 @@ test('both themes and both sizes', async () => {
     }
   }
 });
+
+test('moving the cursor requests nothing', async () => {
+  const page = await open('/run/incast-ecn/time?at=500000000&plots=leaf0.buffer_B&flows=incast/3&hide=marks');
+  await page.getByRole('region', { name: 'leaf0.buffer_B' }).waitFor();
+  await page.waitForTimeout(500);
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  for (let i = 0; i < 5; ++i) {
+    await page.keyboard.press('ArrowRight');
+    await page.waitForTimeout(150);
+  }
+  await page.waitForTimeout(300);
+  assert.ok(Number(parameter(page, 'at')) > 500e6);
+  assert.deepEqual(asked, []);
+  await page.context().close();
+});
+
+test('leaving while it plays leaves the new address alone, and Back works', async () => {
+  for (const [path, sign] of [['/run/incast-ecn/time', '.line.at'], ['/run/incast-ecn/fabric', '.stage canvas']]) {
+    const page = await rig.page(`${path}?at=500000000`);
+    await page.locator(sign).waitFor();
+    await page.waitForTimeout(300);
+    await page.keyboard.press(' ');
+    await page.waitForFunction(() => Number(new URL(location.href).searchParams.get('at')) > 500e6);
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'link-cut', exact: true }).waitFor();
+    await settled(page);
+    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/runs');
+    await page.goBack();
+    await page.locator(sign).waitFor();
+    assert.equal(new URL(page.url()).pathname, path);
+    assert.ok(Number(parameter(page, 'at')) > 500e6);
+    // Back while it plays: the address is that of the earlier view.
+    await page.getByRole('link', { name: 'Runs', exact: true }).click();
+    await page.getByRole('link', { name: 'incast-ecn', exact: true }).click();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press(path.endsWith('time') ? '3' : '2');
+    await page.locator('.strip canvas').first().waitFor();
+    await page.waitForTimeout(300);
+    await page.keyboard.press(' ');
+    await page.waitForFunction(() => Number(new URL(location.href).searchParams.get('at')) > 0);
+    await page.goBack();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await settled(page);
+    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/run/incast-ecn');
+    assert.deepEqual(page.errors, []);
+    await page.context().close();
+  }
+});
+
+test('an added series that is there twice is drawn once, unknown ones are reported', async () => {
+  const page = await open('/run/incast-ecn/time?plots=leaf0.buffer_B,leaf0.buffer_B');
+  assert.equal(await page.getByRole('region', { name: 'leaf0.buffer_B' }).count(), 1);
+  await page.getByText('has a series twice').waitFor();
+  assert.deepEqual(page.errors, []);
+  await page.goto(`${rig.url}/run/incast-ecn/time?plots=nobody.queue_B`);
+  await page.getByText('has an unknown series: nobody.queue_B').waitFor();
+  await page.context().close();
+});
+
+test('a message about a request disappears when a later one succeeds', async () => {
+  const page = await rig.page('/labs');
+  let broken = true;
+  await page.route('**/series/data*', (route) => (broken ? route.fulfill({ status: 500, json: { errors: [{ message: 'the disk is full' }] } }) : route.continue()));
+  await page.goto(`${rig.url}/run/incast-ecn/time`);
+  await page.getByText('the disk is full').waitFor();
+  broken = false;
+  await page.keyboard.press('w');
+  await page.getByText('the disk is full').waitFor({ state: 'detached' });
+  await page.context().close();
+});
+
+test('packets of an earlier range do not replace those of the present one', async () => {
+  const page = await open('/run/lost/time?at=408000000&from=405000000&to=413000000', { width: 1920, height: 1080 });
+  await page.locator('tbody tr a').first().waitFor();
+  const held = [];
+  await page.route('**/packets?*', async (route) => {
+    if (held.length > 0) return route.continue();
+    held.push(route);
+    await new Promise((later) => setTimeout(later, 1500));
+    return route.continue();
+  });
+  await page.keyboard.press('Shift+D');
+  await page.waitForRequest(/packets\?/);
+  await page.keyboard.press('Shift+D');
+  await page.waitForResponse((answer) => answer.url().includes('/packets?') && answer.request() !== held[0]?.request());
+  await settled(page);
+  const first = () => page.getByRole('heading', { name: 'Packets of this range' }).locator('..').textContent();
+  const shown = await first();
+  await page.waitForTimeout(1800);
+  assert.equal(await first(), shown);
+  await page.context().close();
+});

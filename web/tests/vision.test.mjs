@@ -1,8 +1,8 @@
 // Views with Chromium's simulation of colour vision deficiencies: screenshots for review, and checks that symbols still
 // differ from their surroundings.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { prepare, shown } from './everything.mjs';
+import { after, before, describe, test } from 'node:test';
+import { frames, prepare, shown } from './everything.mjs';
 import { Rig } from './support.mjs';
 
 let rig;
@@ -19,21 +19,23 @@ const views = [
   ['jobs', '/run/job/jobs', 'canvas'],
   ['sweep', '/sweep/grid', '.heat'],
 ];
-for (const [name, path, sign] of views) {
-  test(`${name} with every kind of colour vision`, async () => {
+describe('colour vision', { concurrency: 3 }, () => {
+  for (const [name, path, sign] of views) {
     for (const dark of [false, true]) {
-      const page = await rig.page(path, { dark, width: 1280, height: 800 });
-      await shown(page, sign);
-      const session = await page.context().newCDPSession(page);
-      const seen = new Map();
-      for (const type of ['none', 'protanopia', 'deuteranopia', 'tritanopia', 'achromatopsia']) {
-        await session.send('Emulation.setEmulatedVisionDeficiency', { type });
-        await page.waitForTimeout(100);
-        seen.set(type, (await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`)).toString('base64'));
-      }
-      assert.equal(new Set(seen.values()).size, 5, 'the emulation does nothing');
-      assert.deepEqual(page.errors, []);
-      await page.context().close();
+      test(`${name} with every kind of colour vision (${dark ? 'dark' : 'light'})`, async () => {
+        const page = await rig.page(path, { dark, width: 1280, height: 800 });
+        await shown(page, sign);
+        const session = await page.context().newCDPSession(page);
+        const seen = new Map();
+        for (const type of ['none', 'protanopia', 'deuteranopia', 'tritanopia', 'achromatopsia']) {
+          await session.send('Emulation.setEmulatedVisionDeficiency', { type });
+          await frames(page);
+          seen.set(type, (await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`)).toString('base64'));
+        }
+        assert.equal(new Set(seen.values()).size, 5, 'the emulation does nothing');
+        assert.deepEqual(page.errors, []);
+        await page.context().close();
+      });
     }
-  });
-}
+  }
+});

@@ -54,3 +54,35 @@ test('a world starts, programs run, counters and rates change', async () => {
   await rig.shot(dark, 'worlds-dark');
   assert.deepEqual(dark.errors, []);
 });
+
+test('rates are not negative after a world is started again under its name', async () => {
+  const page = await rig.page('/worlds');
+  await page.addInitScript(() => {
+    window.EventSource = class extends EventTarget {
+      constructor() {
+        super();
+        window.stream = this;
+      }
+      close() {}
+    };
+  });
+  let [now_ps, bytes] = [10e12, 1000];
+  await page.route('**/api/worlds/again', (route) => route.fulfill({ json: {
+    name: 'again', lab: 'x', clock: 'virtual', now_ps, behind_ps: 0, deterministic: true, queues: [], programs: [], captures: [],
+    fabric: { nodes: [], links: [{ a: 'h0:p0', b: 'h1:p0', rate_bps: 100e9, length_m: 1 }], queues: [] },
+    counters: { h0: { 'h0:p0': { port: { tx_bytes_phy: bytes } } } },
+  } }));
+  await page.goto(`${rig.url}/worlds/again`);
+  const rate = page.getByRole('row', { name: /^h0:p0/ }).first().getByRole('cell').nth(3);
+  await rate.waitFor();
+  const next = (now, value) => {
+    [now_ps, bytes] = [now, value];
+    return page.evaluate(() => window.stream.dispatchEvent(new MessageEvent('world', { data: '{}' })));
+  };
+  await next(11e12, 1e9);
+  await rate.filter({ hasText: /^8\.00 Gb\/s/ }).waitFor();
+  await next(1e12, 500);
+  await rate.filter({ hasNotText: 'Gb/s' }).waitFor();
+  assert.doesNotMatch(await page.textContent('main'), /[-−]\d/);
+  await page.context().close();
+});

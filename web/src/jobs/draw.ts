@@ -110,7 +110,7 @@ export function drawAxis(context: CanvasRenderingContext2D, colours: Look, windo
 }
 
 // The visible spans of one kind as bars; neighbours less than a pixel apart are one.
-export function drawSpans(context: CanvasRenderingContext2D, spans: Spans, kind: number, window: Window, width: number, y: number, height: number) {
+function drawSpans(context: CanvasRenderingContext2D, spans: Spans, kind: number, window: Window, width: number, y: number, height: number) {
   const scale = (width - left) / (window.to - window.from);
   let [begin, end] = [-1, -1];
   for (let i = firstAfter(spans, window.from); i < spans.from.length && spans.from[i] < window.to; ++i) {

@@ -16,21 +16,35 @@ const runViews: View[] = ['summary', 'fabric', 'time', 'flows', 'packets', 'find
 class Address {
   view: View = $state('labs');
   run: string = $state(''); // of the views of a run; of lab the ready lab; of sweep the sweep; of worlds the world
-  parameters: Record<string, string> = $state({});
+  parameters: Record<string, string> = $state({}); // changed name by name: who reads one is not affected by the others
+  private own: string | null = null; // the address, where a sandbox forbids the page to change that of the browser
+  leaves: () => void = () => {}; // called before another view is opened
   lost: string = $state(''); // a path that the page does not have
   private doubts: Record<string, { value: string; message: string }> = $state({});
 
   constructor() {
     this.read();
-    window.addEventListener('popstate', () => this.read());
-    window.addEventListener('hashchange', () => this.read());
+    for (const kind of ['popstate', 'hashchange']) {
+      window.addEventListener(kind, () => {
+        this.own = null;
+        this.read();
+      });
+    }
+  }
+  private write(how: 'pushState' | 'replaceState', href: string) {
+    try {
+      history[how](null, '', href);
+      this.own = null;
+    } catch {
+      this.own = href;
+    }
   }
 
   private read() {
-    const text = isReport ? location.hash.slice(1) || '/run/run' : location.pathname + location.search;
+    const text = isReport ? (this.own ?? location.hash).slice(1) || '/run/run' : location.pathname + location.search;
     const [path, search] = [text.split('?')[0], text.split('?')[1] ?? ''];
     const parts = path.split('/').filter((part) => part !== '').map(decoded);
-    this.parameters = Object.fromEntries(new URLSearchParams(search));
+    this.replace(Object.fromEntries(new URLSearchParams(search)));
     const isKnown = parts.length === 0 || (parts[0] === 'run' && parts.length > 1 && (parts.length === 2 || runViews.includes(parts[2] as View)))
       || ['labs', 'lab', 'runs', 'compare', 'sweep', 'worlds'].includes(parts[0]);
     this.lost = isKnown ? '' : path;
@@ -45,6 +59,11 @@ class Address {
       this.run = '';
     }
     this.check();
+  }
+
+  private replace(next: Record<string, string>) {
+    for (const name of Object.keys(this.parameters)) if (!(name in next)) delete this.parameters[name];
+    for (const [name, value] of Object.entries(next)) this.parameters[name] = value;
   }
 
   // Invalid parameters. The page lists them above the view and ignores them.
@@ -78,8 +97,9 @@ class Address {
 
   // Opens another view. Time, range and chosen flows are kept within a run.
   go(view: View, run: string = this.run, parameters: Record<string, string> = {}) {
+    this.leaves();
     const kept = run === this.run && runViews.includes(view) ? this.keep() : {};
-    history.pushState(null, '', this.href(view, run, { ...kept, ...parameters }));
+    this.write('pushState', this.href(view, run, { ...kept, ...parameters }));
     this.read();
   }
 
@@ -97,16 +117,20 @@ class Address {
       if (value === '') delete next[name];
       else next[name] = String(value);
     }
-    this.parameters = next;
-    history.replaceState(null, '', this.href(this.view, this.run, next));
+    this.replace(next);
+    this.write('replaceState', this.href(this.view, this.run, next));
   }
 
   number(name: string): number | undefined {
     const value = Number(this.parameters[name]);
     return name in this.parameters && Number.isFinite(value) ? value : undefined;
   }
+  // A list of names, separated by commas, each once.
+  list(name: string): string[] {
+    return [...new Set((this.parameters[name] ?? '').split(',').filter((each) => each !== ''))];
+  }
   get flows(): string[] {
-    return this.parameters.flows ? this.parameters.flows.split(',') : [];
+    return this.list('flows');
   }
   isRunView(): boolean {
     return runViews.includes(this.view);

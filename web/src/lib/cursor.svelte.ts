@@ -111,10 +111,18 @@ class Cursor {
     this.frame = requestAnimationFrame(tick);
   }
   stop() {
+    this.halt();
+    this.write();
+  }
+  // The view is closed: the address belongs to another view now, and is not written.
+  leave() {
+    this.halt();
+    this.live = null;
+  }
+  private halt() {
     this.playing = false;
     cancelAnimationFrame(this.frame);
     clearTimeout(this.settle);
-    this.write();
   }
 
   // Keys that all views with a cursor share. Returns true if the key was one of them.
@@ -136,3 +144,4 @@ class Cursor {
 }
 
 export const cursor = new Cursor();
+address.leaves = () => cursor.stop();

@@ -207,7 +207,7 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
   }
   if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
 }
-export function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
+function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
   const [s, isThin] = [up ? -1 : 1, w < 6];
   // ECN thresholds extend to the left, PFC thresholds to the right.
   for (const [bytes, colour, dash, out] of [

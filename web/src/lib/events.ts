@@ -15,6 +15,9 @@ const all = new Set<{ listeners: Listeners; watch?: 'worlds' }>();
 let source: EventSource | null = null;
 let address = '';
 
+// A browser tries again by itself after a broken connection, but not after an error answer: 503 (too many clients), 401.
+const again_ms = 3000;
+
 function open() {
   const wanted = document.hidden || all.size === 0 ? '' : [...all].some((each) => each.watch) ? '/api/events?watch=worlds' : '/api/events';
   if (wanted === address) return;
@@ -26,6 +29,14 @@ function open() {
   mine.addEventListener('open', () => {
     if (!first) all.forEach((each) => each.listeners.back?.());
     first = false;
+  });
+  mine.addEventListener('error', () => {
+    if (mine.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => {
+      if (mine !== source || mine.readyState !== EventSource.CLOSED || address === '') return;
+      address = '';
+      open();
+    }, again_ms);
   });
   for (const kind of kinds) {
     mine.addEventListener(kind, (event) => {

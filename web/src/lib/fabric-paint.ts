@@ -112,20 +112,20 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
   }
 }
 
-// Values of the links of one direction of a strand at this time.
-export function valuesOf(ports: string[], m: Moments | null, bin: number): Values {
+// Values of the links of one direction of a strand at this time. `shares`: of each link in their total rate.
+export function valuesOf(ports: string[], m: Moments | null, bin: number, shares?: ArrayLike<number>): Values {
   if (!m || bin < 0) return { used: 0, paused: 0, busiest: 0 };
-  let [used, paused, busiest, n] = [0, 0, 0, 0];
-  for (const port of ports) {
-    const i = m.index.get(port);
-    ++n;
+  let [used, paused, busiest] = [0, 0, 0];
+  const n = ports.length;
+  for (let k = 0; k < n; ++k) {
+    const i = m.index.get(ports[k]);
     if (i === undefined) continue;
     const u = m.used[i * m.bins + bin];
-    used += u;
+    used += u * (shares ? shares[k] : 1 / n);
     paused += m.paused[i * m.bins + bin];
     if (u > busiest) busiest = u;
   }
-  return n === 0 ? { used: 0, paused: 0, busiest: 0 } : { used: used / n / WHOLE_LINE, paused: paused / n / 255, busiest: busiest / WHOLE_LINE };
+  return n === 0 ? { used: 0, paused: 0, busiest: 0 } : { used: used / WHOLE_LINE, paused: paused / n / 255, busiest: busiest / WHOLE_LINE };
 }
 export function queueAt(port: string, m: Moments | null, bin: number): number {
   const i = m?.index.get(port);
@@ -133,15 +133,21 @@ export function queueAt(port: string, m: Moments | null, bin: number): number {
 }
 
 const where = (ports: string[], m: Moments) => Int32Array.from(ports, (port) => m.index.get(port) ?? -1);
+// The share of each link in the rate of its strand: of a full 400G link and an idle 100G link, 80 % is used.
+export function sharesOf(links: number[], plan: Plan): Float64Array {
+  const total = links.reduce((sum, l) => sum + plan.links[l].rate, 0);
+  return Float64Array.from(links, (l) => (total > 0 ? plan.links[l].rate / total : 1 / links.length));
+}
 const mean = { used: 0, paused: 0 }; // reused, so that a frame allocates nothing
-function meanOf(at: Int32Array, m: Moments, bin: number): { used: number; paused: number } {
+function meanOf(at: Int32Array, shares: Float64Array, m: Moments, bin: number): { used: number; paused: number } {
   mean.used = mean.paused = 0;
-  for (const i of at) {
+  for (let k = 0; k < at.length; ++k) {
+    const i = at[k];
     if (i < 0) continue;
-    mean.used += m.used[i * m.bins + bin];
+    mean.used += m.used[i * m.bins + bin] * shares[k];
     mean.paused += m.paused[i * m.bins + bin];
   }
-  mean.used /= WHOLE_LINE * Math.max(1, at.length);
+  mean.used /= WHOLE_LINE;
   mean.paused /= 255 * Math.max(1, at.length);
   return mean;
 }
@@ -161,8 +167,8 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
     if (!strand.seen) continue;
     for (const side of [1, -1] as const) {
       const ports = side === 1 ? strand.up : strand.down;
-      const at = (strand.at?.of === m ? strand.at : (strand.at = { of: m, up: where(strand.up, m), down: where(strand.down, m) }))[side === 1 ? 'up' : 'down'];
-      const v = meanOf(at, m, bin);
+      if (strand.at?.of !== m) strand.at = { of: m, up: where(strand.up, m), down: where(strand.down, m), shares: sharesOf(strand.links, p.plan) };
+      const v = meanOf(side === 1 ? strand.at.up : strand.at.down, strand.at.shares, m, bin);
       if (v.paused > 0.003) stopped.push({ strand, side, share: v.paused, port: ports[0] });
       if (v.used <= 0.002) continue;
       const key = step(v.used) * 1000 + Math.round(strand.most * 10) + (strand.cell ? 500 : 0);

@@ -173,9 +173,3 @@ function nameOf(number: number, pod: Pod, nodes: PlanNode[]): string {
   if (switches.length === 1) return nodes[switches[0]].name;
   return switches.length === 0 ? '' : `pod ${number}`;
 }
-
-// "h0 – h15".
-export function rangeName(names: string[]): string {
-  if (names.length === 1) return names[0];
-  return `${names[0]} – ${names[names.length - 1]}`;
-}

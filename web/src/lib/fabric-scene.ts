@@ -22,7 +22,7 @@ export interface Strand {
   links: number[];
   most: number; // the widest that a direction is drawn
   bend?: number; // it goes up from both ends and across at this height, around what is between them
-  at?: { of: object; up: Int32Array; down: Int32Array }; // where the ports are in the moments
+  at?: { of: object; up: Int32Array; down: Int32Array; shares: Float64Array }; // where the ports are in the moments, and their shares of the rate
   cell: boolean; // drawn as a cell of two halves in the box of (x0, y0) to (x1, y1)
   seen: boolean;
 }

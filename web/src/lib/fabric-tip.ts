@@ -1,6 +1,6 @@
 // The tooltip for what is under the pointer.
 import { kinds } from './draw';
-import { queueAt, valuesOf, type Hit, type Painter } from './fabric-paint';
+import { queueAt, sharesOf, valuesOf, type Hit, type Painter } from './fabric-paint';
 import type { RunEvent } from './types';
 import { count, percent, rate, size } from './units';
 
@@ -22,7 +22,7 @@ export function tipOf(painter: Painter, h: NonNullable<Hit>, bin: number, now: R
     const lines: [string, string][] = [];
     const capacity = s.links.reduce((sum, l) => sum + plan.links[l].rate, 0);
     for (const ports of [s.up, s.down]) {
-      const v = valuesOf(ports, moments, bin);
+      const v = valuesOf(ports, moments, bin, sharesOf(s.links, plan));
       const from = many === 1 ? ports[0] : ports === s.up ? 'up' : 'down';
       lines.push([many === 1 ? `${from} sends` : `${from}, total`, `${rate(v.used * capacity)} (${percent(v.used)})`]);
       if (many > 1) lines.push(['  busiest', percent(v.busiest)]);

@@ -12,7 +12,7 @@ export function fromReport(answers: Answers, address: string): unknown {
   const asked = new URLSearchParams(search);
   const number = (name: string, otherwise: number) => (asked.has(name) ? Number(asked.get(name)) : otherwise);
   const [from, to] = [number('from_ps', 0), number('to_ps', Infinity)];
-  if (path === `${base}/series/data`) return seriesData(answers, (asked.get('match') ?? '').split(','), asked.get('rate') === '1', from, to);
+  if (path === `${base}/series/data`) return seriesData(answers[path] as { series: SeriesData[] } | undefined, (asked.get('match') ?? '').split(','), from, to);
   const whole = answers[path];
   if (whole === undefined) return undefined;
   if (path === `${base}/events`) return events(whole as Events, asked.get('kinds'), from, to, number('limit', 2000));
@@ -20,11 +20,17 @@ export function fromReport(answers: Answers, address: string): unknown {
   return whole; // activity and paths: all of it
 }
 
-// Also one point before and after the range, so that lines reach its ends.
-function seriesData(answers: Answers, ids: string[], rate: boolean, from: number, to: number) {
-  const of = (name: string) => ((answers[`${base}/series/data${name}`] as { series: SeriesData[] } | undefined)?.series ?? []);
-  const found = new Map(of('?rate=1').map((s) => [s.id, s]));
-  if (!rate) for (const s of of('')) found.set(s.id, s);
+// A name of a series, its metric, or a pattern with * and ?.
+function isMatch(id: string, wanted: string): boolean {
+  if (id === wanted || id.slice(id.lastIndexOf('.') + 1) === wanted) return true;
+  if (!/[*?]/.test(wanted)) return false;
+  const pattern = wanted.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*').replaceAll('?', '.');
+  return new RegExp(`^${pattern}$`).test(id);
+}
+
+// Also one point before and after the range, so that lines reach its ends. Counters are as they were sampled; the page
+// computes their rates.
+function seriesData(all: { series: SeriesData[] } | undefined, match: string[], from: number, to: number) {
   const cut = (s: SeriesData): SeriesData => {
     let first = s.t_ps.findIndex((t) => t >= from);
     let last = s.t_ps.findIndex((t) => t > to);
@@ -32,7 +38,7 @@ function seriesData(answers: Answers, ids: string[], rate: boolean, from: number
     last = last < 0 ? s.t_ps.length : last + 1;
     return { ...s, t_ps: s.t_ps.slice(first, last), min: s.min.slice(first, last), max: s.max.slice(first, last) };
   };
-  return { series: ids.flatMap((id) => (found.has(id) ? [cut(found.get(id)!)] : [])) };
+  return { series: (all?.series ?? []).filter((s) => match.some((wanted) => isMatch(s.id, wanted))).map(cut) };
 }
 
 function events(all: Events, kinds: string | null, from: number, to: number, limit: number): Events {

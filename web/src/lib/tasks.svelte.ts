@@ -14,6 +14,7 @@ class Tasks {
   list: Task[] = $state([]);
   runsVersion = $state(0); // changes when the list of runs has
   private opened = false;
+  private old = new Set<number>(); // not confirmed since the stream was opened again
 
   open() {
     if (this.opened) return;
@@ -23,9 +24,21 @@ class Tasks {
       runs: () => this.changed(),
       back: () => {
         this.changed();
-        for (const task of this.list.filter((each) => !hasEnded(each))) get<Task>(`/api/tasks/${task.id}`).then((now) => this.take(now), () => {});
+        void this.reload();
       },
     });
+  }
+  // Events were missed. The server may be another one, whose tasks count from 1 again.
+  private async reload() {
+    this.old = new Set(this.list.map((task) => task.id));
+    const mine = this.old;
+    try {
+      for (const task of (await get<{ tasks: Task[] }>('/api/tasks')).tasks) this.take(task);
+    } catch {
+      return;
+    }
+    this.list = this.list.filter((task) => !mine.has(task.id));
+    mine.clear();
   }
   private changed() {
     forgetRuns();
@@ -35,10 +48,12 @@ class Tasks {
   // An answer may arrive after a newer event: a task never goes back to an earlier state.
   private take(task: Task) {
     const at = this.list.findIndex((other) => other.id === task.id);
+    const isOld = this.old.delete(task.id);
     if (at < 0) this.list.push(task);
     else {
       const now = this.list[at];
-      const back = order[task.state] < order[now.state] || (task.state === now.state && (task.progress.wall_s < now.progress.wall_s || task.progress.done < now.progress.done));
+      const isOther = isOld || now.run !== task.run; // possibly of another server
+      const back = !isOther && (order[task.state] < order[now.state] || (task.state === now.state && (task.progress.wall_s < now.progress.wall_s || task.progress.done < now.progress.done)));
       if (back) return;
       if (hasEnded(task) && !hasEnded(now)) this.changed();
       this.list[at] = task;
@@ -54,8 +69,9 @@ class Tasks {
   cancel(id: number) {
     return remove<unknown>(`/api/tasks/${id}`);
   }
-  find(id: number | undefined): Task | undefined {
-    return this.list.find((task) => task.id === id);
+  // The present state of a task that was started.
+  find(started: Task | undefined): Task | undefined {
+    return this.list.find((task) => task.id === started?.id && task.run === started.run);
   }
 }
 

@@ -1,6 +1,7 @@
 // The packets of a run as a list of any length. Without a filter, parts are loaded as they become visible; with a filter,
 // the server searches the capture in parts and results are added at the end.
 import { ApiError, get, isReport, query } from '../lib/api';
+import { latest } from '../lib/latest';
 import type { Packet, PacketPage } from '../lib/types';
 
 const chunk = 200;
@@ -27,6 +28,7 @@ export class PacketList {
   private asked = new Set<number>();
   private found: Packet[] = [];
   private stop = new AbortController();
+  private request = latest();
 
   async open(run: string, filter: string) {
     this.stop.abort();
@@ -110,9 +112,10 @@ export class PacketList {
     return low;
   }
 
-  // The row of the first packet at a time or after it.
-  async at(time_ps: number): Promise<number> {
+  // The row of the first packet at a time or after it; null if another one was asked for since.
+  async at(time_ps: number): Promise<number | null> {
+    const [isLatest, mine] = [this.request(), this.stop];
     const page = await get<PacketPage>(`/api/runs/${encodeURIComponent(this.run)}/packets${query({ from_ps: Math.max(1, Math.round(time_ps)), limit: 1 })}`);
-    return page.first;
+    return isLatest() && !mine.signal.aborted ? page.first : null;
   }
 }

@@ -1,5 +1,6 @@
 // The plots of the time view and their series: those of the chosen flows, or the largest.
-import type { Fabric, Flows, SeriesData, SeriesEntry } from '../lib/types';
+import { isCounter } from '../lib/counters';
+import type { Fabric, Flows, SeriesEntry } from '../lib/types';
 
 export interface Group {
   key: string;
@@ -72,7 +73,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   add('drops', 'Packets lost per second', drops, largest(drops, 5, 'last'), true);
   for (const id of extra) {
     const s = all.find((e) => e.id === id);
-    if (s) out.push({ key: `series ${id}`, title: id, entries: [s], left: 0, rate: isCounter(s), limits: [], removable: true });
+    if (s) out.push({ key: `series ${id}`, title: id, entries: [s], left: 0, rate: isCounter(s.metric), limits: [], removable: true });
   }
   return out;
 }
@@ -107,16 +108,3 @@ export function valueAt(x: number[], v: (number | null)[], at: number): number |
   }
   return low === 0 ? null : v[low - 1];
 }
-
-// The mean rate of a counter in each part of the time. With short samples it is easier to read than minimum and maximum,
-// because a sample has a packet or none.
-export function meanRate(d: SeriesData): SeriesData {
-  const [unit, factor] = d.unit === 'B' ? ['b/s', 8e12] : d.unit === 'ps' ? ['share', 1] : ['1/s', 1e12];
-  const [t_ps, mean]: [number[], number[]] = [[], []];
-  for (let i = 0; i + 1 < d.t_ps.length; ++i) {
-    t_ps.push(d.t_ps[i]);
-    mean.push(((d.min[i + 1] - d.min[i]) * factor) / Math.max(1, d.t_ps[i + 1] - d.t_ps[i]));
-  }
-  return { id: d.id, unit, t_ps, min: mean, max: mean };
-}
-export const isCounter = (s: SeriesEntry) => !['queue_B', 'buffer_B', 'headroom_B', 'rate_bps'].includes(s.metric);
