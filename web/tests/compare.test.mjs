@@ -7,6 +7,7 @@ before(async () => {
   rig = await Rig.open((directory) => {
     runLab(`${directory}/pfc`, 'fabric/incast-pfc.yaml', '--set', 'sample=auto');
     runLab(`${directory}/ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    runLab(`${directory}/few`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto', '--set', 'fabric.hosts=3', '--set', 'expect={}');
     // Both are thinned to the same number of points.
     runLab(`${directory}/long`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us');
     runLab(`${directory}/short`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us', '--set', 'workloads[incast].size=1 MB', '--set', 'expect={}');
@@ -73,6 +74,16 @@ test('runs of different length have their own times', async () => {
     assert.equal(drawn[0].at(-1), lines[0].x.at(-1));
     assert.equal(drawn[3].at(-1) ?? null, null, 'the shorter run has no value at the end of the longer one');
   }
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
+});
+
+test('hosts that only one run has count in its sum', async () => {
+  const page = await rig.page('/compare?a=few&b=ecn');
+  await page.waitForFunction(() => document.querySelector('figure .plot')?.weft?.lines.length === 2);
+  const most = (await linesOf(page, 'Sent by all hosts')).map((line) => Math.max(...(line.max ?? line.min).filter((y) => y !== null)));
+  assert.ok(most[0] > 100e9 && most[0] < 210e9, `two senders at 100 Gb/s: ${most[0]}`);
+  assert.ok(most[1] > 1e12, `sixteen senders: ${most[1]}`);
   assert.deepEqual(page.errors, []);
   await page.context().close();
 });
