@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Brackets and braces outside of strings that are open at the same time, at most.
+// The maximum nesting of brackets and braces outside strings.
 std::size_t json_depth(std::string_view text);
 
 inline constexpr std::size_t kDeepestJson = 64;

@@ -116,7 +116,8 @@ std::optional<Ran> run_into(const std::string& out, Chosen& chosen, const std::s
   // Files name each other relative to their own directory, so that two runs compare byte by byte.
   ran.body = lab::report_body(lab, ran.result);
   ran.summary = lab::report_summary(lab, ran.result);
-  // Without results.json there is no run: it goes first and comes last, so that no run is mixed from two.
+  // results.json marks a complete run: it is removed first and written last, so that a killed run leaves no mix of old
+  // and new files.
   std::error_code ignored;
   std::filesystem::remove(out + "/results.json", ignored);
   ran.written &= write_one(out + "/report.md", [&](const std::string& path) {

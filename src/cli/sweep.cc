@@ -176,7 +176,7 @@ int run(const SweepArguments& arguments) {
     if (!saved && written) failed(saved.error(), "free disk space, or choose another place with --out DIR");
     written = written && saved.has_value();
   };
-  // Of many cells writing takes long: a tenth of the time at most.
+  // Saving many cells takes long: it uses at most a tenth of the time.
   std::chrono::steady_clock::duration between = std::chrono::seconds(1);
   auto last_saved = std::chrono::steady_clock::now();
   study::SweepOptions options;
@@ -187,7 +187,7 @@ int run(const SweepArguments& arguments) {
   options.cancel = &stops;
   MetricWatch metrics(certain_metrics(arguments, *plan), *plan);
   bool unsaved = false;
-  const auto save_now_and_then = [&] {
+  const auto save_if_due = [&] {
     const auto now = std::chrono::steady_clock::now();
     if (!unsaved || now - last_saved < between) return;
     save();
@@ -197,7 +197,7 @@ int run(const SweepArguments& arguments) {
   };
   options.look = [&] {
     stops = interrupted().load() || metrics.look();
-    save_now_and_then();
+    save_if_due();
   };
   options.changed = [&] {
     if (is_terminal) show_bar(done_of(*plan), plan->cells.size());

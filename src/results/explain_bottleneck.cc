@@ -13,7 +13,7 @@ namespace weft::lab {
 namespace {
 
 constexpr double kBusy = 0.8, kStopped = 0.1;
-// Less is one packet of the largest MTU on its way and one behind it: no queue that packets waited in.
+// A shorter queue is one or two packets in transit, which explains no waiting.
 constexpr std::uint64_t kShortQueue_B = 10'000;
 
 std::string pause_root_text(const ExplainContext& context, const PauseTree::Share& share) {

@@ -35,7 +35,7 @@ void ChangeWatch::work() {
   using Clock = std::chrono::steady_clock;
   std::uint64_t seen = runs_.look()->version;
   std::map<std::string, std::string> worlds;
-  std::vector<std::string> gone;  // at the look before
+  std::vector<std::string> gone;  // in the last pass
   auto pause = std::chrono::milliseconds(kShortest);
   while (true) {
     {
@@ -55,7 +55,7 @@ void ChangeWatch::work() {
         if (const auto before = worlds.find(name); before == worlds.end() || before->second != json)
           hub_.publish(kWorldEvent, name, json);
       }
-      // The clients have had the time of a look to take it.
+      // Clients have received it since the last pass.
       for (const std::string& name : gone) {
         if (!now.contains(name)) hub_.forget(kWorldEvent, name);
       }

@@ -72,8 +72,9 @@ void add_metrics_routes(Router& router, const RunPlace& place, AnswerCache& cach
     } else if (!run.empty()) {
       response = run_metrics(place, cache, run);
     } else if (!look->newest.empty()) {
+      // A newest run that cannot be read does not hide the server's own metrics.
       Response newest = run_metrics(place, cache, look->newest);
-      if (newest.status == 200) response = std::move(newest);  // one that cannot be read hides the server's own no more
+      if (newest.status == 200) response = std::move(newest);
     }
     if (response.status == 200) response.body += server_metrics(sources, *counts, look->count);
     return response;

@@ -155,7 +155,7 @@ class SocketStream final : public httplib::Stream {
 
 class Threads final : public httplib::TaskQueue {
  public:
-  // A connection too many is closed by the thread that accepts, without an answer.
+  // Connections beyond the limit are closed by the accepting thread, without an answer.
   void enqueue(std::function<void()> job) override {
     if (threads_.enqueue(job)) return;
     refuses = true;

@@ -24,7 +24,7 @@ class AnswerCache {
   void keep(const std::string& key, std::shared_ptr<const std::string> body);
   std::size_t size_B() const;
 
-  // Held while an answer is computed: some at a time, the others wait, so that many clients do not take all memory.
+  // Held while an answer is computed. The number of turns is limited, which bounds the memory; other requests wait.
   class Turn {
    public:
     explicit Turn(AnswerCache& cache) : cache_(cache) { cache_.turns_.acquire(); }

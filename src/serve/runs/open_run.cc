@@ -115,7 +115,7 @@ Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler) {
     const std::string key = cache_key(request, *directory);
     if (auto body = cache.find(key)) return shared_answer(std::move(body));
     const AnswerCache::Turn turn(cache);
-    // Who asked for the same may have had the turn before.
+    // Another client may have computed the same answer meanwhile.
     if (auto body = cache.find(key)) return shared_answer(std::move(body));
     try {
       Response response = answer_about(request, id, *directory, handler);

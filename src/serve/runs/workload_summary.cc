@@ -34,7 +34,7 @@ std::uint64_t count_in(const SummaryJson& from, const char* name) {
 void add_figure(std::vector<std::string>& parts, const SummaryJson& from, const char* name, const char* text,
                 const char* unit) {
   const double value = number_in(from, name);
-  // As the report has it: four digits, all of them before the point.
+  // Four significant digits, and all digits before the decimal point.
   if (std::isfinite(value) && value > 0)
     parts.push_back(value >= 1000 ? fmt::format("{} {:.0f} {}", text, value, unit)
                                   : fmt::format("{} {:.4g} {}", text, value, unit));
