@@ -26,7 +26,7 @@ int write_planned(const std::string& directory, const std::vector<gear::PlannedF
   for (const gear::PlannedFile& file : files) {
     const std::string path = (fs::path(directory) / file.name).string();
     if (auto written = write_file(path, file.text); !written)
-      return failed(written.error(), "make room, or choose another place with --out DIR");
+      return failed(written.error(), "free disk space, or choose another place with --out DIR");
     if (file.executable)
       fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                       fs::perm_options::add, error);

@@ -67,7 +67,7 @@ bool write_one(const std::string& path,
   if (written) return true;
   std::error_code ignored;
   std::filesystem::remove(path, ignored);
-  failed(written.error(), "make room, or choose another place with --out DIR");
+  failed(written.error(), "free disk space, or choose another place with --out DIR");
   return false;
 }
 

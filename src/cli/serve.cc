@@ -131,8 +131,8 @@ std::optional<serve::TaskLimits> task_limits(const ServeArguments& arguments) {
   return limits;
 }
 
-// A page that only its user can read and that leads to the address: everybody can see the arguments of a process, and
-// the address has the token in it. Removed with the object.
+// A file that redirects the browser to the address and that only this user can read: the address contains the token,
+// and all users can see the arguments of a process. The destructor removes it.
 class OpeningPage {
  public:
   explicit OpeningPage(const std::string& address) {

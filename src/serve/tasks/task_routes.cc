@@ -59,8 +59,7 @@ tl::expected<std::string, std::string> reserve_name(const std::string& directory
   return tl::unexpected(fmt::format("{} has too many runs named {}", directory, name));
 }
 
-// A task without results (refused, failed, killed) leaves nothing: its directory was made for it, and what is in it
-// could be neither listed nor removed by the page.
+// Removes the directory of a task without results (refused, failed, killed): the page could neither list nor remove it.
 void remove_without_results(const fs::path& directory) {
   std::error_code ignored;
   if (fs::exists(directory / "results.json", ignored) || fs::exists(directory / "sweep.json", ignored)) return;
