@@ -160,7 +160,8 @@ std::vector<std::string> first_of(const TaskRequest& request) {
 
 tl::expected<TaskRequest, Response> read_task_request(const std::string& body, bool allow_programs) {
   const TaskJson json = bounded_json<TaskJson>(body);
-  if (!json.is_object()) return tl::unexpected(problem(400, "the body is not a JSON object"));
+  if (!json.is_object())
+    return tl::unexpected(problem(400, "the body is not a JSON object, or is nested more than 64 deep"));
   TaskRequest request;
   TaskReader reader(json);
   std::string ready;
