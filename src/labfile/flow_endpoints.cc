@@ -63,7 +63,7 @@ void FlowEndpoints::read_hosts(const YamlNode& node) {
   } else {
     read_host_names(node);
   }
-  if (ports_.size() < 2 && context_.links_complete && problems_.empty())
+  if (ports_.size() < 2 && problems_.empty())
     problems_.add(node.place, "flows need two hosts with a cable at least", "write hosts: all, or [h0, h1]");
 }
 

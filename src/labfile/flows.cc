@@ -155,6 +155,10 @@ class FlowReader {
 
   void make_flows(FlowPattern pattern, workload::FlowOptions& options) {
     const auto endpoints = endpoints_.count();
+    // Patterns among all hosts: too few of them were reported.
+    const bool among_all = pattern == FlowPattern::kPermutation || pattern == FlowPattern::kAllToAll ||
+                           pattern == FlowPattern::kDistribution;
+    if (among_all && endpoints < 2) return;
     const auto size_B = static_cast<std::uint64_t>(size_B_);
     const std::size_t problems_before = problems_.size();
     switch (pattern) {
@@ -213,6 +217,7 @@ class FlowReader {
     pattern.sizes = workload::size_points(*distribution);
     pattern.load = static_cast<double>(load_ppb_) / 1e9;
     pattern.rate_bps = slowest_bps();
+    if (pattern.rate_bps <= 0) return;  // what is wrong with the cable was reported
     pattern.duration_ps = duration_ps_ > 0 ? duration_ps_ : context_.lab.duration_ps.value_or(0);
     pattern.flow_count = count_;
     pattern.seed = context_.lab.seed;

@@ -276,7 +276,8 @@ bool find_steps(YamlNode& from, const YamlNode* value, std::vector<Step>& steps)
 Change with_empty_parents(YamlNode& before, const Change& change, const TextPlaces& places) {
   std::vector<Step> steps;
   if (!find_steps(before, &change.parent->children[change.index], steps)) return change;
-  while (steps.size() > 1 && steps.back().node->children.size() == 1 && steps[steps.size() - 2].node->is_map())
+  while (steps.size() > 1 && steps.back().node->is_map() && steps.back().node->children.size() == 1 &&
+         steps[steps.size() - 2].node->is_map())
     steps.pop_back();
   Change larger = change;
   larger.parent = steps.back().node;

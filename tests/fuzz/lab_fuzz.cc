@@ -1,19 +1,29 @@
-// Hostile lab files and --set arguments: a checked lab or a list of problems, never anything else. The
-// input is the file, then, each after a NUL, the overrides. Start from the labs that we ship:
+// Hostile lab files and --set arguments: a checked lab or a list of problems, never anything else. The input is the
+// file, then, each after a NUL, the overrides. Half of the inputs are changed by their meaning
+// (support/lab_mutations.h), the others as bytes. Start from the labs that we ship:
 //   lab_fuzz CORPUS labs labs/faults
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "labfile/knobs.h"
 #include "labfile/reader.h"
+#include "support/lab_mutations.h"
 
 namespace {
 
 using namespace weft::lab;
 
 void check_port(const Lab& lab, const PortRef& ref) {
+  if (ref.is_switch()) {
+    WEFT_CHECK(ref.host < lab.switches.size(), "a switch that is there");
+    WEFT_CHECK(ref.port < lab.switches[ref.host].ports.size(), "a port that is there");
+    return;
+  }
   WEFT_CHECK(ref.host < lab.hosts.size(), "a host that is there");
   WEFT_CHECK(ref.nic < lab.hosts[ref.host].nics.size(), "a NIC that is there");
   WEFT_CHECK(ref.port < lab.hosts[ref.host].nics[ref.nic].ports.size(), "a port that is there");
@@ -24,7 +34,7 @@ void check_lab(const Lab& lab) {
   for (const LinkConfig& link : lab.links) {
     check_port(lab, link.a);
     check_port(lab, link.b);
-    WEFT_CHECK(link.a.host != link.b.host, "a cable joins two hosts");
+    WEFT_CHECK(link.a.host != link.b.host || link.a.is_switch() != link.b.is_switch(), "a cable joins two devices");
     WEFT_CHECK(link.rate_bps > 0 && link.propagation_ps >= 0 && link.fec_latency_ps >= 0, "a cable that can be");
   }
   for (const FaultConfig& fault : lab.faults) {
@@ -55,6 +65,24 @@ void check_problems(const std::vector<Problem>& problems) {
 
 }  // namespace
 
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t room);
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
+  static YamlNode donor;  // the last lab before this one
+  ProblemList problems;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  auto root = parse_yaml(input.substr(0, input.find('\0')), problems);
+  if (!root || seed % 2 == 0) return LLVMFuzzerMutate(data, size, room);
+  weft::RandomStream random(seed, 0, weft::RandomPurpose::kTest);
+  weft::support::LabMutator mutator(*root, donor.is_null() ? *root : donor);
+  mutator.change(random);
+  donor = std::move(*root);
+  const std::string text = mutator.text();
+  if (text.size() > room) return LLVMFuzzerMutate(data, size, room);
+  std::memcpy(data, text.data(), text.size());
+  return text.size();
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> parts;
@@ -67,6 +95,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto lab = read_lab(parts[0], "lab.yaml", overrides);
   if (lab) {
     check_lab(*lab);
+    (void)knobs_of(*lab, parts[0]);
   } else {
     check_problems(lab.error());
   }

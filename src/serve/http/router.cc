@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/check_throws.h"
+
 namespace weft::serve {
 
 namespace {
@@ -66,7 +68,12 @@ Response Router::route(Request request) const {
       continue;
     }
     request.match = std::move(*match);
-    return route.handler(request);
+    try {
+      const CheckThrows guard;
+      return route.handler(request);
+    } catch (const CheckFailure& failure) {
+      return problem(500, failure.what(), "report it, with what was asked; the server goes on");
+    }
   }
   if (others.empty()) return problem(404, fmt::format("unknown path {}", request.path), "docs/api.md lists the paths");
   Response response = problem(405, fmt::format("method {} is not allowed for {}", request.method, request.path));

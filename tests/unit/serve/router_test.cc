@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/check.h"
+
 namespace weft::serve {
 namespace {
 
@@ -42,6 +44,19 @@ TEST(Router, AnswersUnknownPathsAndMethods) {
   const Response wrong = router.answer(get_request("/api/tasks"));
   EXPECT_EQ(wrong.status, 405);
   EXPECT_EQ(wrong.header.at("Allow"), "POST");
+}
+
+// A check that fails in a handler is an answer: the server and those whom it serves go on.
+TEST(Router, AnswersFailedChecks) {
+  Router router;
+  router.add("GET", "/api/broken", [](const Request&) -> Response {
+    WEFT_CHECK(false, "two and two are five");
+    return {};
+  });
+  const Response response = router.answer(get_request("/api/broken"));
+  EXPECT_EQ(response.status, 500);
+  EXPECT_NE(response.body.find("two and two are five"), std::string::npos) << response.body;
+  EXPECT_EQ(router.counts()->by_class[5].load(), 1U);
 }
 
 TEST(Router, CountsAnswersByStatus) {
