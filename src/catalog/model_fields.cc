@@ -202,10 +202,6 @@ const ModelField<SwitchModel> kSwitchFields[] = {
     {"has_erspan", &SwitchModel::has_erspan},
     {"has_adaptive_routing", &SwitchModel::has_adaptive_routing},
     {"cpu_packets_per_s", &SwitchModel::cpu_packets_per_s, {}, {0, 1'000'000'000}},
-    {"power_typical_W", &SwitchModel::power_typical_W, {}, {0, 100'000}},
-    {"power_max_W", &SwitchModel::power_max_W, {}, {0, 100'000}},
-    {"noise_dBA", &SwitchModel::noise_dBA, {}, {0, 200}},
-    {"price_used_USD", &SwitchModel::price_used_USD, {}, {0, 10'000'000}},
 };
 
 const ModelField<ForwarderModel> kForwarderFields[] = {

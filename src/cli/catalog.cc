@@ -9,6 +9,7 @@
 #include "catalog/catalog_text.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
+#include "gear/choose/choose.h"
 
 namespace weft::cli {
 
@@ -33,7 +34,8 @@ int show(const CatalogArguments& arguments) {
         fmt::format("no device {} in the catalog", arguments.name),
         near.empty() ? "weft catalog list shows them all" : fmt::format("did you mean {}?", fmt::join(near, ", ")));
   }
-  put(arguments.json ? lab::catalog_entry_json(*entry) : lab::catalog_entry_text(*entry));
+  const gear::Market& market = gear::Market::built_in();
+  put(arguments.json ? gear::catalog_show_json(*entry, market) : gear::catalog_show_text(*entry, market));
   return kExitWell;
 }
 

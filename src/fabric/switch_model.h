@@ -69,9 +69,6 @@ struct SwitchModel {
   bool has_pfc = false, has_ecn = false, has_wjh = false, has_int = false, has_ifa = false, has_erspan = false;
   bool has_adaptive_routing = false;
   std::int64_t cpu_packets_per_s = 0;  // of what is not forwarded in hardware
-  std::int64_t power_typical_W = 0, power_max_W = 0;
-  std::int64_t noise_dBA = 0;
-  std::int64_t price_used_USD = 0;
 };
 
 }  // namespace weft::fabric

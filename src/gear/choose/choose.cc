@@ -167,13 +167,7 @@ Answer meets(const MarketDevice& device, const Need& need) {
 Answer fits_circuit(const MarketDevice& device, const Circuit& circuit) {
   const auto voltage = device.number("voltage");
   if (voltage && (circuit.volts < voltage->low || circuit.volts > voltage->high)) return Answer::kNo;
-  const auto watts = watts_of(device);
-  if (!watts) return Answer::kUnknown;
-  if (watts->first > circuit.continuous_W()) return Answer::kNo;
-  // A switch with optics takes up to 2.7 times what is called typical (SN2700: 150 and 398 W).
-  constexpr double kMaxOverTypical = 2.7;
-  const bool certain = watts->second || watts->first * kMaxOverTypical <= circuit.continuous_W();
-  return certain ? Answer::kYes : Answer::kUnknown;
+  return at_most(max_watts(device), circuit.continuous_W());
 }
 
 }  // namespace
@@ -227,6 +221,23 @@ std::optional<std::pair<double, bool>> watts_of(const MarketDevice& device) {
   return std::nullopt;
 }
 
+std::optional<NumberRange> max_watts(const MarketDevice& device) {
+  const auto watts = watts_of(device);
+  if (!watts) return std::nullopt;
+  if (watts->second) return NumberRange{watts->first, watts->first};
+  // Of the switches of the list that have both, from the N9K-93180YC-FX (260 and 425 W) to the SN2700 (150 and 398 W).
+  constexpr NumberRange kMaxOverTypical{1.6, 2.7};
+  return NumberRange{watts->first * kMaxOverTypical.low, watts->first * kMaxOverTypical.high};
+}
+
+std::string watts_text(const MarketDevice& device) {
+  const auto watts = watts_of(device);
+  if (!watts) return "watts not known";
+  if (watts->second) return fmt::format("{:g} W at most", watts->first);
+  const NumberRange most_W = *max_watts(device);
+  return fmt::format("{:g} W typical, at most {:.0f} to {:.0f} W (estimate)", watts->first, most_W.low, most_W.high);
+}
+
 std::string price_text(const MarketDevice& device) {
   const MarketRow* row = device.price_row();
   if (row == nullptr) return "not known";
@@ -244,9 +255,11 @@ std::string circuit_text(const MarketDevice& device, const Circuit& circuit) {
     return fmt::format("{}; its power supplies take {:g} to {:g} V", continuous, voltage->low, voltage->high);
   const auto watts = watts_of(device);
   if (!watts || watts->first <= 0) return continuous + "; the device's watts are not known";
-  const auto many = static_cast<long>(std::floor(circuit.continuous_W() / watts->first));
-  return fmt::format("{}: {} of these at {:g} W {}", continuous, many, watts->first,
-                     watts->second ? "at most" : "typical (the maximum is not known)");
+  const auto how_many = [&](double each_W) { return static_cast<long>(std::floor(circuit.continuous_W() / each_W)); };
+  const NumberRange most_W = *max_watts(device);
+  const long least = how_many(most_W.high), most = how_many(most_W.low);
+  return fmt::format("{}: {} of these at {}", continuous,
+                     least == most ? std::to_string(least) : fmt::format("{} to {}", least, most), watts_text(device));
 }
 
 void add_lacks(const MarketDevice& device, std::vector<std::string>& cannot, std::vector<std::string>& not_known) {
@@ -292,14 +305,9 @@ std::vector<Choice> choose(const Market& market, const ChooseOptions& options) {
       choice.checks.push_back({fmt::format("price {}, budget {:g} USD", price_text(*device), *options.budget_USD),
                                at_most(row == nullptr ? std::nullopt : parse_range(row->value), *options.budget_USD)});
     }
-    if (options.watts) {
-      const auto watts = watts_of(*device);
-      std::optional<NumberRange> range;
-      if (watts) range = NumberRange{watts->first, watts->first};
-      choice.checks.push_back(
-          {fmt::format("{} W, limit {:g}", watts ? fmt::format("{:g}", watts->first) : "unknown", *options.watts),
-           at_most(range, *options.watts)});
-    }
+    if (options.watts)
+      choice.checks.push_back({fmt::format("{}, limit {:g} W", watts_text(*device), *options.watts),
+                               at_most(max_watts(*device), *options.watts)});
     if (options.noise_dBA) {
       const auto noise = device->number("noise_dBA");
       choice.checks.push_back(

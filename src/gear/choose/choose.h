@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catalog/catalog_data.h"
 #include "gear/choose/market.h"
 #include "gear/choose/transport.h"
 
@@ -66,11 +67,19 @@ std::vector<Choice> choose(const Market& market, const ChooseOptions& options);
 void add_lacks(const MarketDevice& device, std::vector<std::string>& cannot, std::vector<std::string>& not_known);
 // Watts to count with, and whether they are the maximum.
 std::optional<std::pair<double, bool>> watts_of(const MarketDevice& device);
+// The maximum; where only the typical watts are known, the range that it is in by the switches that have both.
+std::optional<NumberRange> max_watts(const MarketDevice& device);
+std::string watts_text(const MarketDevice& device);
+// From the memory as it is sold to the pool that a lab has; empty for what no lab can name.
+std::string memory_text(const MarketDevice& device);
 std::string circuit_text(const MarketDevice& device, const Circuit& circuit);
 std::string price_text(const MarketDevice& device);
 
 std::string choose_text(const std::vector<Choice>& choices, const ChooseOptions& options);
 std::string choose_json(const std::vector<Choice>& choices, const ChooseOptions& options);
+// `weft catalog show`: the entry, and what the market list says of the model's price, watts, noise and memory.
+std::string catalog_show_text(const lab::CatalogEntry& entry, const Market& market);
+std::string catalog_show_json(const lab::CatalogEntry& entry, const Market& market);
 std::string explain_text(const MarketDevice& device, const Market& market);
 std::string explain_json(const MarketDevice& device, const Market& market);
 

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "catalog/catalog.h"
+#include "catalog/catalog_text.h"
 #include "gear/choose/choose.h"
 
 namespace weft::gear {
@@ -13,12 +16,6 @@ using ChooseJson = nlohmann::ordered_json;
 
 std::string_view answer_word(Answer answer) {
   return answer == Answer::kYes ? "yes" : answer == Answer::kNo ? "no" : "not known";
-}
-
-std::string watts_text(const MarketDevice& device) {
-  const auto watts = watts_of(device);
-  if (!watts) return "not known";
-  return fmt::format("{:g} W {}", watts->first, watts->second ? "at most" : "typical");
 }
 
 std::string noise_text(const MarketDevice& device) {
@@ -50,9 +47,58 @@ std::string checks_of(const Choice& choice, Answer answer) {
   return fmt::format("{}", fmt::join(found, "; "));
 }
 
+// What a buyer asks about and no packet depends on.
+constexpr std::string_view kMarketFields[] = {"buffer_MB",      "power_typical_W", "power_max_W",  "noise_dBA",
+                                              "price_used_USD", "price_new_USD",   "price_new_EUR"};
+
+const MarketDevice* sold_as(const Market& market, std::string_view model) {
+  const auto found = market.find(model);
+  return found && (*found)->value("model") == model ? *found : nullptr;
+}
+
+std::vector<const MarketRow*> market_rows(const MarketDevice& device) {
+  std::vector<const MarketRow*> found;
+  for (const MarketRow& row : device.rows) {
+    if (std::find(std::begin(kMarketFields), std::end(kMarketFields), row.field) != std::end(kMarketFields))
+      found.push_back(&row);
+  }
+  return found;
+}
+
 const char* const kTagLine = "tags: V primary source, S secondary, R recalled, E estimate (docs/catalog.md)\n";
 
 }  // namespace
+
+std::string memory_text(const MarketDevice& device) {
+  const fabric::SwitchModel* model = lab::Catalog::built_in().switch_model(device.value("model"));
+  const auto sold_MB = device.number("buffer_MB");
+  if (model == nullptr || !sold_MB) return "";
+  const auto MB = [](std::int64_t bytes) { return fmt::format("{:.1f}", static_cast<double>(bytes) / 1e6); };
+  return fmt::format(
+      "{} MB as sold, {} MB that the chip can use, {} MB of it in the pool that lossless classes share; the rest is "
+      "headroom and what is reserved for ports, queues and other pools",
+      range_text(*sold_MB), MB(model->buffer_B), MB(model->ingress_pool_B));
+}
+
+std::string catalog_show_text(const lab::CatalogEntry& entry, const Market& market) {
+  std::string out = lab::catalog_entry_text(entry);
+  const MarketDevice* device = sold_as(market, entry.name);
+  if (device == nullptr) return out;
+  out += fmt::format("on the market list as {} (weft choose --explain {})\n", device->name, entry.name);
+  for (const MarketRow* row : market_rows(*device))
+    out += fmt::format("  {:<17} {}  [{}] {}, {}\n", row->field, row->value, row->tag, row->source, row->date);
+  if (const std::string memory = memory_text(*device); !memory.empty()) out += "  memory: " + memory + "\n";
+  return out;
+}
+
+std::string catalog_show_json(const lab::CatalogEntry& entry, const Market& market) {
+  ChooseJson j = ChooseJson::parse(lab::catalog_entry_json(entry));
+  if (const MarketDevice* device = sold_as(market, entry.name)) {
+    j["market"] = {{"device", device->name}, {"rows", ChooseJson::array()}};
+    for (const MarketRow* row : market_rows(*device)) j["market"]["rows"].push_back(row_json(*row));
+  }
+  return j.dump(2) + "\n";
+}
 
 std::string choose_text(const std::vector<Choice>& choices, const ChooseOptions& options) {
   std::string out;
@@ -68,6 +114,8 @@ std::string choose_text(const std::vector<Choice>& choices, const ChooseOptions&
       out += fmt::format("     broken: {}\n", broken);
     if (const std::string open = checks_of(choice, Answer::kUnknown); !open.empty())
       out += fmt::format("     open: {}\n", open);
+    if (const std::string memory = memory_text(device); !memory.empty())
+      out += fmt::format("     memory: {}\n", memory);
     if (!choice.cannot.empty()) out += fmt::format("     cannot: {}\n", fmt::join(choice.cannot, ", "));
     if (!choice.not_known.empty()) out += fmt::format("     not known: {}\n", fmt::join(choice.not_known, ", "));
     if (!choice.circuit.empty()) out += fmt::format("     circuit: {}\n", choice.circuit);
@@ -116,6 +164,7 @@ std::string explain_text(const MarketDevice& device, const Market& market) {
   std::string out = fmt::format("{} ({}): {}\n", device.name, device.kind, device.value("description"));
   for (const MarketRow& row : device.rows)
     out += fmt::format("  {:<17} {}  [{}] {}, {}\n", row.field, row.value, row.tag, row.source, row.date);
+  if (const std::string memory = memory_text(device); !memory.empty()) out += fmt::format("memory: {}\n", memory);
   std::vector<std::string> cannot, not_known;
   add_lacks(device, cannot, not_known);
   if (!cannot.empty()) out += fmt::format("cannot: {}\n", fmt::join(cannot, ", "));

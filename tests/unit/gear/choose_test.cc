@@ -89,10 +89,52 @@ TEST(Choose, HouseholdCircuit) {
   EXPECT_EQ(of(choices, "N9364E-SG2").count(Answer::kNo), 1u);
   EXPECT_EQ(of(choices, "Z9332F-ON").count(Answer::kNo), 1u);  // 200 to 240 V
   EXPECT_EQ(of(choices, "AS7726-32X").count(Answer::kYes), 1u);
-  EXPECT_EQ(of(choices, "SN5600").count(Answer::kUnknown), 1u);  // 940 W with copper; optics come on top
+  EXPECT_EQ(of(choices, "SN5600").count(Answer::kNo), 1u);  // 940 W with copper, 2,200 W with 64 optics
+  EXPECT_EQ(of(choices, "FS-N9600-64OD").count(Answer::kNo), 1u);
+  EXPECT_EQ(of(choices, "SN4600C").count(Answer::kUnknown), 1u);  // 466 W typical: between 746 and 1,258 W
+  EXPECT_EQ(of(choices, "SN2010").count(Answer::kYes), 1u);
   EXPECT_NE(of(choices, "AS7726-32X").circuit.find("2 of these at 500 W at most"), std::string::npos);
   for (const char* bad : {"", "V A", "100 V", "x V 1 A", "100 V 15 A more", "-1 V 5 A", "1e9 V 5 A"})
     EXPECT_FALSE(parse_circuit(bad, market)) << bad;
+}
+
+// What is known to fit comes before what may fit, and that before what does not.
+TEST(Choose, RanksKnownBeforeUnknown) {
+  for (const char* need : {"", "roce", "homelab", "roce, int, 100G>=8", "400G>=8", "trimming"}) {
+    ChooseOptions options = asked("switch", need);
+    options.budget_USD = 3000;
+    options.watts = 800;
+    options.noise_dBA = 60;
+    options.circuit = parse_circuit("100 V 15 A", Market::built_in()).value();
+    int before = 0;
+    for (const Choice& choice : choose(Market::built_in(), options)) {
+      const int now = choice.count(Answer::kNo) > 0 ? 2 : choice.count(Answer::kUnknown) > 0 ? 1 : 0;
+      EXPECT_LE(before, now) << need << ": " << choice.device->name;
+      before = now;
+    }
+  }
+}
+
+// A number stands in one place: what the catalog says of a model's price, watts and noise is the market's row.
+TEST(Choose, CatalogShowsTheMarketsNumbers) {
+  const lab::Catalog& catalog = lab::Catalog::built_in();
+  const Market& market = Market::built_in();
+  std::size_t bridged = 0;
+  for (std::string_view name : catalog.names(lab::CatalogKind::kSwitch)) {
+    SCOPED_TRACE(name);
+    const auto device = market.find(name);
+    ASSERT_TRUE(device);
+    const lab::CatalogEntry& entry = *catalog.entry(name);
+    for (const lab::CatalogRow& row : entry.rows)
+      EXPECT_EQ((*device)->row(row.field == "ports" ? "-" : row.field), nullptr);
+    const std::string text = catalog_show_text(entry, market);
+    for (const char* field : {"power_max_W", "noise_dBA"})
+      EXPECT_NE(text.find(fmt::format("{:<17} {}", field, (*device)->value(field))), std::string::npos) << field;
+    bridged += memory_text(**device).find("MB as sold") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(bridged, catalog.names(lab::CatalogKind::kSwitch).size());
+  EXPECT_EQ(memory_text(**market.find("sn3700c")).substr(0, 85),
+            "42 MB as sold, 34.3 MB that the chip can use, 14.5 MB of it in the pool that lossless");
 }
 
 TEST(Choose, NoiseAndWatts) {
