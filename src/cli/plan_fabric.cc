@@ -38,7 +38,8 @@ int plan_data_fabric(FabricArguments& arguments) {
   const auto plan = gear::plan_fabric(arguments.options, gear::Market::built_in());
   if (!plan) return wrong_plan(plan.error());
   put(arguments.json ? gear::fabric_json(*plan) : gear::fabric_text(*plan));
-  return arguments.out.empty() ? kExitWell : write_planned(arguments.out, gear::fabric_files(*plan));
+  const int written = arguments.out.empty() ? kExitWell : write_planned(arguments.out, gear::fabric_files(*plan));
+  return written == kExitWell && plan->within_budget() == gear::Answer::kNo ? kExitFailed : written;
 }
 
 struct UplinkArguments {
@@ -71,12 +72,15 @@ void add_plan_fabric(CLI::App& plan, int& status) {
       ->check(whole_number(1, 16));
   verb->add_option("--nic-model", options.nic, "NIC of the catalog (the cheapest)");
   verb->add_option("--gpu-model", options.gpu, "GPU of the catalog, for the lab file (h100-sxm)");
-  verb->add_option("--switch,--leaf", options.leaf, "Leaf of the catalog (the cheapest)");
+  verb->add_option("--switch,--leaf", options.leaf,
+                   "Leaf of the catalog (the cheapest); none: cables from host to host");
   verb->add_option("--spine", options.spine, "Spine of the catalog (the cheapest)");
   verb->add_option("--oversubscription", options.oversubscription, "Of a leaf, at most (1)");
   verb->add_option("--hosts-per-rack", options.hosts_per_rack, "4")->check(whole_number(1, 48));
   verb->add_option("--mtu", options.mtu_B, "Of the hosts' ports (9000)")->check(whole_number(1500, 9216));
-  verb->add_flag("--single-switch", options.single_switch, "One switch also above 8 nodes, where it has the ports");
+  verb->add_flag("--single-switch", options.single_switch, "One switch; refused where none has the ports");
+  verb->add_flag("--clos", options.clos, "Leaves and spines although one switch has the ports");
+  verb->add_option("--budget", options.budget_USD, "USD; status 1 when the sum is above it");
   verb->add_option("--out", arguments->out, "Write the lab file, cables and addresses to this directory");
   verb->add_flag("--json", arguments->json, "Print JSON");
   verb->callback([arguments, &status] { status = plan_data_fabric(*arguments); });
@@ -93,7 +97,8 @@ void add_plan_uplink(CLI::App& plan, int& status) {
   verb->add_option("--params", options.parameters_B, "Billions of parameters, for weights and checkpoints (70)");
   verb->add_option("--nic", arguments->rate, "Rate of a NIC of a node (100G)");
   verb->add_option("--nics", options.nics, "NICs of a node (4)")->check(whole_number(1, 64));
-  verb->add_option("--streams", options.streams, "Flows at a time (1)")->check(whole_number(1, 4096));
+  verb->add_option("--streams", options.streams, "Flows at a time, each with an equal part of the file (1)")
+      ->check(whole_number(1, 512));
   verb->add_option("--shard", options.shard_GB, "GB of one file (1000)");
   verb->add_option("--busbw", options.busbw_GBps, "GB/s of all-reduce of a node (22)");
   verb->add_flag("--json", arguments->json, "Print JSON");

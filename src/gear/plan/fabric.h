@@ -1,6 +1,8 @@
 // How many switches, cables and addresses a cluster needs: from GPUs and NICs to leaves and spines. The rules:
-// - up to 8 nodes one switch and L2; from there on a routed Clos (BGP, each switch its own AS), which pays from 8 to 16
-//   nodes and is the only sensible answer above 16 (fourth seed);
+// - two or three nodes can do without a switch: a cable between each two of them;
+// - one switch where one has the ports, and L2 on it; otherwise a routed Clos (BGP, each switch its own AS), which pays
+//   from 8 nodes on where one switch must not take all down (fourth seed);
+// - three tiers where two do not suffice: pods of leaves and spines, and cores above spine i of every pod;
 // - ports of hosts are filled rail by rail: NIC r of all hosts, then NIC r + 1;
 // - as many hosts on a leaf as the oversubscription allows, at least two spines;
 // - two fabrics: data, and a management network of 1 GbE that works when the data fabric does not.
@@ -18,8 +20,10 @@
 
 namespace weft::gear {
 
-inline constexpr std::uint32_t kSingleSwitchNodes = 8;  // above it L2 becomes painful
-inline constexpr std::uint32_t kRoutedOnlyNodes = 16;   // above it a routed Clos is the only sensible answer
+inline constexpr std::uint32_t kSingleSwitchNodes = 8;  // above it L2 over several switches becomes painful
+inline constexpr std::uint32_t kRoutedOnlyNodes =
+    16;  // above it a routed Clos is the only answer with several switches
+inline constexpr std::string_view kNoSwitch = "none";  // a leaf of that name: cables from host to host
 
 struct FabricOptions {
   std::uint32_t gpus = 0;
@@ -31,7 +35,9 @@ struct FabricOptions {
   double oversubscription = 1;      // of a leaf, at most
   std::uint32_t hosts_per_rack = 4;
   std::uint32_t mtu_B = 9000;
-  bool single_switch = false;  // also above 8 nodes, where the ports allow it
+  bool single_switch = false;  // refuse what one switch does not hold
+  bool clos = false;           // leaves and spines although one switch would do
+  std::optional<double> budget_USD;
 };
 
 struct FabricCable {
@@ -65,14 +71,15 @@ struct BillItem {
 
 struct FabricPlan {
   FabricOptions options;
-  std::uint32_t hosts = 0, leaves = 0, spines = 0;
+  std::uint32_t hosts = 0, leaves = 0, spines = 0, cores = 0;
+  std::uint32_t pods = 1;                     // with three tiers several, each with its leaves and spines
   std::uint32_t down_ports = 0, uplinks = 0;  // of the fullest leaf; uplinks of every leaf
   std::int64_t uplink_rate_bps = 0;
   double oversubscription = 0;  // what it became
   bool routed = false;
   std::string why;  // routed or not
   std::string nic, leaf_model, spine_model;
-  std::vector<FabricSwitch> switches;  // leaves, then spines
+  std::vector<FabricSwitch> switches;  // leaves, spines, cores
   std::vector<FabricHostPort> host_ports;
   std::vector<FabricCable> cables;
   std::uint32_t management_switches = 0, management_ports = 0;
@@ -80,6 +87,9 @@ struct FabricPlan {
   std::vector<std::string> notes;
 
   NumberRange price_USD() const;  // of what has a price
+  bool all_priced() const;
+  // Whether the budget suffices; a sum that lies on both sides of it, or lacks prices, is not known.
+  std::optional<Answer> within_budget() const;
   double watts_typical() const;
   double watts_max() const;
 };

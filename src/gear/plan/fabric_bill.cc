@@ -1,6 +1,7 @@
 // Sums of a fabric's bill, lengths of cables, addresses of the management network.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "gear/plan/fabric.h"
@@ -34,6 +35,17 @@ NumberRange FabricPlan::price_USD() const {
     sum.high += item.price_USD->high * static_cast<double>(item.count);
   }
   return sum;
+}
+
+bool FabricPlan::all_priced() const {
+  return std::all_of(bill.begin(), bill.end(), [](const BillItem& item) { return item.price_USD || item.count == 0; });
+}
+
+std::optional<Answer> FabricPlan::within_budget() const {
+  if (!options.budget_USD) return std::nullopt;
+  const NumberRange sum = price_USD();
+  if (sum.low > *options.budget_USD) return Answer::kNo;
+  return sum.high <= *options.budget_USD && all_priced() ? Answer::kYes : Answer::kUnknown;
 }
 
 double FabricPlan::watts_typical() const {

@@ -24,6 +24,7 @@ constexpr UplinkWorkload kWorkloads[] = {
 constexpr double kPortRates_Gbps[] = {25, 100, 200, 400, 800};
 constexpr double kBytesPerParameter = 2;      // bf16
 constexpr double kCheckpointOverWeights = 2;  // "a checkpoint is 2x that"
+constexpr std::uint32_t kMaxNics = 64, kMaxStreams = 512;
 constexpr double kTransferRates_Gbps[] = {25, 100};
 
 // 0: more than one port of the fastest.
@@ -67,10 +68,46 @@ std::string uplink_for(double low_Gbps, double high_Gbps, std::optional<double> 
   return fmt::format("{:g}-{:g} GbE", small, large);
 }
 
+double expected_fullest(std::uint32_t streams, std::uint32_t nics) {
+  // P(no NIC has more than m): the streams are dealt NIC by NIC, each takes a binomial share of what is left, and
+  // shares above m are left out. The mean is the sum over m of P(some NIC has more than m).
+  std::vector<double> log_factorial(streams + 1);
+  for (std::uint32_t i = 1; i <= streams; ++i) log_factorial[i] = log_factorial[i - 1] + std::log(i);
+  const auto within = [&](std::uint32_t most) {
+    std::vector<double> left(streams + 1), next(streams + 1);  // probability by streams not dealt yet
+    left[streams] = 1;
+    for (std::uint32_t nic = nics; nic > 1; --nic) {
+      const double log_here = std::log(1.0 / nic), log_elsewhere = std::log(1 - 1.0 / nic);
+      std::fill(next.begin(), next.end(), 0);
+      for (std::uint32_t n = 0; n <= streams; ++n) {
+        if (left[n] == 0) continue;
+        for (std::uint32_t k = 0; k <= std::min(n, most); ++k)
+          next[n - k] += left[n] * std::exp(log_factorial[n] - log_factorial[k] - log_factorial[n - k] + k * log_here +
+                                            (n - k) * log_elsewhere);
+      }
+      left.swap(next);
+    }
+    double probability = 0;
+    for (std::uint32_t n = 0; n <= std::min(streams, most); ++n) probability += left[n];
+    return probability;
+  };
+  const std::uint32_t least = (streams + nics - 1) / nics;  // some NIC has no fewer
+  double mean = least;
+  for (std::uint32_t most = least; most < streams; ++most) {
+    const double more = 1 - within(most);
+    if (more < 1e-9) break;
+    mean += more;
+  }
+  return mean;
+}
+
 Planned<UplinkPlan> plan_uplink(const UplinkOptions& options) {
   const auto positive = [](double value) { return std::isfinite(value) && value > 0 && value < 1e9; };
   if (options.nodes == 0 || options.gpus_per_node == 0 || options.nics == 0 || options.streams == 0)
     return plan_error("nodes, GPUs, NICs and streams are whole numbers above zero");
+  if (options.nics > kMaxNics || options.streams > kMaxStreams)
+    return plan_error(fmt::format("{} and {}", counted(options.nics, "NIC"), counted(options.streams, "stream")),
+                      fmt::format("take at most {} NICs and {} streams", kMaxNics, kMaxStreams));
   if (!positive(options.parameters_B) || !positive(options.nic_Gbps) || !positive(options.shard_GB) ||
       !positive(options.busbw_GBps) || (options.per_gpu_GBps && !positive(*options.per_gpu_GBps)))
     return plan_error("sizes and rates are numbers above zero");
@@ -107,9 +144,12 @@ Planned<UplinkPlan> plan_uplink(const UplinkOptions& options) {
   plan.aggregate_Gbps = options.nic_Gbps * options.nics;
   // Each flow hashes to one of n NICs: n (1 - (1 - 1/n)^k) of them are busy on average.
   double idle = 1;
-  for (std::uint32_t i = 0; i < std::min(options.streams, 4096u); ++i) idle *= 1 - 1.0 / options.nics;
+  for (std::uint32_t i = 0; i < options.streams; ++i) idle *= 1 - 1.0 / options.nics;
   plan.busy_nics = options.nics * (1 - idle);
-  plan.streams_Gbps = plan.busy_nics * options.nic_Gbps;
+  // Equal parts: the NIC with most of them is the last to finish.
+  plan.fullest_streams = expected_fullest(options.streams, options.nics);
+  plan.streams_s = plan.fullest_streams * options.shard_GB * 8 / options.streams / options.nic_Gbps;
+  plan.streams_Gbps = options.shard_GB * 8 / plan.streams_s;
   return plan;
 }
 
@@ -138,9 +178,12 @@ std::string uplink_text(const UplinkPlan& plan) {
       "{:.1f} s.\n",
       counted(o.nics, "NIC"), o.nic_Gbps, plan.aggregate_Gbps, plan.one_flow_Gbps, o.shard_GB,
       o.shard_GB * 8 / plan.one_flow_Gbps);
-  out += fmt::format("With {}, spread by a hash, {:.2f} of {} carry data on average, {:.0f} Gb/s: {:.1f} s.\n",
-                     counted(o.streams, "stream"), plan.busy_nics, counted(o.nics, "NIC"), plan.streams_Gbps,
-                     o.shard_GB * 8 / plan.streams_Gbps);
+  if (o.streams > 1)
+    out += fmt::format(
+        "In {} equal parts, one stream each, spread by a hash: {:.2f} of {} carry data on average, the fullest has "
+        "{:.2f} of the {} streams and is the last to finish: {:.1f} s, {:.0f} Gb/s.\n",
+        o.streams, plan.busy_nics, counted(o.nics, "NIC"), plan.fullest_streams, o.streams, plan.streams_s,
+        plan.streams_Gbps);
   return out;
 }
 
@@ -166,6 +209,8 @@ std::string uplink_json(const UplinkPlan& plan) {
   j["aggregate_Gbps"] = plan.aggregate_Gbps;
   j["streams"] = plan.options.streams;
   j["busy_nics"] = plan.busy_nics;
+  j["fullest_nic_streams"] = plan.fullest_streams;
+  j["streams_seconds"] = plan.streams_s;
   j["streams_Gbps"] = plan.streams_Gbps;
   return j.dump(2) + "\n";
 }

@@ -51,9 +51,14 @@ struct UplinkPlan {
   std::vector<TransferTime> transfers;
   double east_west_Gbps = 0;  // what the internal fabric moves
   double one_flow_Gbps = 0, aggregate_Gbps = 0;
-  double busy_nics = 0;     // expected, of `streams` flows that a hash spreads
-  double streams_Gbps = 0;  // what they get
+  double busy_nics = 0;        // expected, of `streams` flows that a hash spreads
+  double fullest_streams = 0;  // expected on the NIC that has most of them
+  double streams_s = 0;        // until the last of equal parts has come, on average
+  double streams_Gbps = 0;     // the shard over that time
 };
+
+// Mean of the largest number of `streams` on one of `nics`, each chosen evenly and on its own.
+double expected_fullest(std::uint32_t streams, std::uint32_t nics);
 
 Planned<UplinkPlan> plan_uplink(const UplinkOptions& options);
 // The port, or ports, that cover the sustained rate and the burst.

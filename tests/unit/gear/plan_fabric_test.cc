@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -26,18 +28,107 @@ FabricPlan planned(const FabricOptions& options) {
   return plan ? std::move(*plan) : FabricPlan();
 }
 
-// The fourth seed: up to 8 nodes one switch, above a routed Clos, above 16 nothing else.
+// One switch where one is enough. With several, the thresholds of the fourth seed.
 TEST(PlanFabric, ThresholdsOfNodes) {
   for (std::uint32_t hosts = 2; hosts <= 24; ++hosts) {
-    const FabricPlan plan = planned(cluster(hosts, 1, 100));
-    EXPECT_EQ(plan.routed, hosts > 8) << hosts;
-    EXPECT_EQ(plan.leaves == 1, hosts <= 8) << hosts;
-    EXPECT_EQ(plan.why.find("only sensible") != std::string::npos, hosts > 16) << hosts;
-    EXPECT_TRUE(plan.leaves == 1 || plan.spines >= 2) << hosts;
+    FabricOptions options = cluster(hosts, 1, 100);
+    const FabricPlan one = planned(options);
+    EXPECT_EQ(one.leaves, 1u) << hosts;
+    EXPECT_EQ(one.spines, 0u) << hosts;
+    EXPECT_FALSE(one.routed) << hosts;
+    options.clos = true;
+    const FabricPlan clos = planned(options);
+    EXPECT_TRUE(clos.routed && clos.leaves >= 2 && clos.spines >= 2) << hosts;
+    EXPECT_EQ(clos.why.find("starts to pay") != std::string::npos, hosts > 8 && hosts <= 16) << hosts;
+    EXPECT_EQ(clos.why.find("only sensible") != std::string::npos, hosts > 16) << hosts;
   }
-  FabricOptions options = cluster(12, 1, 100);
-  options.single_switch = true;
-  EXPECT_EQ(planned(options).leaves, 1u);
+}
+
+// Two or three nodes: a cable and a subnet for each two, and a lab that runs.
+TEST(PlanFabric, WithoutSwitch) {
+  for (const auto& [hosts, nics] : {std::pair{2u, 1u}, {2u, 4u}, {3u, 2u}, {3u, 4u}}) {
+    SCOPED_TRACE(fmt::format("{} hosts, {} NICs", hosts, nics));
+    FabricOptions options = cluster(hosts, nics, 100);
+    options.leaf = "none";
+    const FabricPlan plan = planned(options);
+    EXPECT_TRUE(plan.switches.empty());
+    EXPECT_EQ(plan.cables.size(), hosts * nics / 2);
+    std::map<std::string, std::set<std::string>> peers, subnets;
+    std::set<std::string> ports;
+    for (const FabricCable& cable : plan.cables) {
+      EXPECT_TRUE(ports.insert(cable.from).second && ports.insert(cable.to).second);
+      const std::string a = cable.from.substr(0, cable.from.find(':')), b = cable.to.substr(0, cable.to.find(':'));
+      EXPECT_NE(a, b);
+      peers[a].insert(b);
+      peers[b].insert(a);
+    }
+    for (const auto& [host, others] : peers) EXPECT_EQ(others.size(), hosts - 1) << host;
+    std::map<std::string, int> in_subnet;
+    for (const FabricHostPort& port : plan.host_ports) ++in_subnet[port.address.substr(0, port.address.rfind('.'))];
+    EXPECT_EQ(in_subnet.size(), plan.cables.size());
+    for (const auto& [subnet, count] : in_subnet) EXPECT_EQ(count, 2) << subnet;
+    const auto lab = lab::read_lab(fabric_lab(plan), "lab.yaml");
+    ASSERT_TRUE(lab) << lab.error().front().message;
+    EXPECT_TRUE(lab->warnings.empty()) << lab->warnings.front().message;
+    // A cable's ends are in one subnet.
+    for (const FabricCable& cable : plan.cables) {
+      const auto address = [&](const std::string& end) {
+        const auto found = std::find_if(
+            plan.host_ports.begin(), plan.host_ports.end(),
+            [&](const FabricHostPort& port) { return fmt::format("h{}:p{}", port.host, port.nic) == end; });
+        return found == plan.host_ports.end() ? end : found->address.substr(0, found->address.rfind('.'));
+      };
+      EXPECT_EQ(address(cable.from), address(cable.to)) << cable.from;
+    }
+  }
+}
+
+// 24,000 GPUs: every port once, no switch has more cables than ports, no tier above the leaves has less capacity than
+// the one below, and a core reaches every pod.
+TEST(PlanFabric, ThreeTiers) {
+  for (const auto& [hosts, rate, model] :
+       {std::tuple{3000u, 400, ""}, {500u, 200, "sn3700"}}) {
+    SCOPED_TRACE(fmt::format("{} hosts {}G {}", hosts, rate, model));
+    FabricOptions options = cluster(hosts, 8, rate);
+    options.leaf = options.spine = model;
+    const FabricPlan plan = planned(options);
+    ASSERT_GT(plan.cores, 0u);
+    ASSERT_EQ(plan.switches.size(), plan.leaves + plan.spines + plan.cores);
+    std::set<std::string> ports;
+    std::map<std::string, std::int64_t> down, up;  // capacity by switch, Gb/s
+    std::map<std::string, std::uint32_t> cables;
+    std::map<std::string, std::set<std::uint32_t>> pods_of_core;
+    const auto device = [](const std::string& end) { return end.substr(0, end.find(':')); };
+    for (const FabricCable& cable : plan.cables) {
+      ASSERT_TRUE(ports.insert(cable.from).second && ports.insert(cable.to).second) << cable.from << " " << cable.to;
+      up[device(cable.from)] += cable.rate_bps / 1'000'000'000;
+      down[device(cable.to)] += cable.rate_bps / 1'000'000'000;
+      ++cables[device(cable.from)];
+      ++cables[device(cable.to)];
+      if (cable.to.starts_with("core"))
+        pods_of_core[device(cable.to)].insert(static_cast<std::uint32_t>(std::stoul(cable.from.substr(5))) /
+                                              (plan.spines / plan.pods));
+    }
+    for (const FabricSwitch& each : plan.switches) {
+      const SwitchPorts has(*lab::Catalog::built_in().switch_model(each.model));
+      EXPECT_EQ(cables[each.name] + each.ports_left, has.usable()) << each.name;
+      if (!each.name.starts_with("core")) EXPECT_GE(up[each.name], down[each.name]) << each.name;
+      if (each.name.starts_with("core")) EXPECT_EQ(pods_of_core[each.name].size(), plan.pods) << each.name;
+    }
+  }
+}
+
+TEST(PlanFabric, Budget) {
+  FabricOptions options = cluster(4, 1, 100);
+  EXPECT_FALSE(planned(options).within_budget());
+  const NumberRange sum = planned(options).price_USD();
+  for (const auto& [budget, answer] :
+       {std::pair{sum.high, Answer::kYes}, {sum.low - 1, Answer::kNo}, {(sum.low + sum.high) / 2, Answer::kUnknown}}) {
+    options.budget_USD = budget;
+    EXPECT_EQ(planned(options).within_budget(), answer) << budget;
+  }
+  options.budget_USD = -5;
+  EXPECT_FALSE(plan_fabric(options, Market::built_in()));
 }
 
 // Every port is used once, every leaf reaches every spine, and the oversubscription is what was allowed.
@@ -88,8 +179,8 @@ TEST(PlanFabric, MixedPorts) {
   const SwitchPorts ports(*lab::Catalog::built_in().switch_model("as7326-56x"));
   EXPECT_EQ(ports.usable(), 56u);
   EXPECT_EQ(ports.left_for_uplinks(25'000'000'000, 48, 100'000'000'000), 8u);
-  EXPECT_EQ(ports.name(ports.down_port(25'000'000'000, 0)), "Ethernet1");
-  EXPECT_EQ(ports.name(ports.up_port(100'000'000'000, 0)), "Ethernet56");
+  EXPECT_EQ(ports.name(ports.in_order(25'000'000'000).front()), "Ethernet1");
+  EXPECT_EQ(ports.name(ports.in_order(100'000'000'000).back()), "Ethernet56");
   const auto shape = clos_shape(ports, ports, 96, 25'000'000'000, 1.5);
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->leaves, 2u);
@@ -169,12 +260,19 @@ TEST(PlanFabric, RefusesWhatCannotBe) {
   EXPECT_EQ(message(options), "cx5-100g does not run at 200G");
   options = cluster(1, 1, 200);
   EXPECT_EQ(message(options), "one host needs no fabric");
-  options = cluster(4000, 8, 200);
-  EXPECT_NE(message(options).find("two tiers of switches"), std::string::npos);
+  options = cluster(8000, 8, 100);
+  options.leaf = options.spine = "sn2700";
+  EXPECT_NE(message(options).find("three tiers of sn2700"), std::string::npos) << message(options);
+  options = cluster(4, 3, 100);
+  options.leaf = "none";
+  EXPECT_EQ(message(options), "4 hosts without a switch");
+  options = cluster(3, 1, 100);
+  options.leaf = "none";
+  EXPECT_EQ(message(options), "1 port of each host for 2 others");
   options = cluster(8, 8, 100);
   options.leaf = options.spine = "crs504";
-  EXPECT_EQ(message(options), "two tiers of crs504 do not hold 64 ports at 100G with oversubscription 1");
-  options = cluster(64, 8, 100);
+  EXPECT_EQ(message(options), "three tiers of crs504 do not hold 64 ports at 100G with oversubscription 1");
+  options = cluster(8000, 8, 100);
   options.leaf = "crs504";
   EXPECT_NE(message(options).find("crs504 below any spine of the catalog"), std::string::npos) << message(options);
   options = cluster(32, 8, 200);

@@ -1,7 +1,9 @@
 // The uplink table of the fourth seed comes out of its formula.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "gear/plan/uplink.h"
 
@@ -52,8 +54,28 @@ TEST(PlanUplink, OneFlowAgainstAggregate) {
   EXPECT_DOUBLE_EQ(one->streams_Gbps, 100);
   options.streams = 4;
   EXPECT_NEAR(plan_uplink(options)->busy_nics, 4 * (1 - 0.75 * 0.75 * 0.75 * 0.75), 1e-9);
-  options.streams = 64;
-  EXPECT_GT(plan_uplink(options)->streams_Gbps, 399);
+  // The whole file is there when the fullest NIC is done.
+  options.streams = 8;
+  EXPECT_NEAR(plan_uplink(options)->streams_s, 35.4, 0.05);
+  options.streams = 512;
+  EXPECT_GT(plan_uplink(options)->streams_Gbps, 350);
+  EXPECT_LT(plan_uplink(options)->streams_Gbps, 400);
+}
+
+// Against every way of dealing the streams to the NICs.
+TEST(PlanUplink, FullestOfAllDeals) {
+  for (const auto& [streams, nics] : {std::pair{1u, 4u}, {2u, 2u}, {3u, 3u}, {8u, 4u}, {5u, 7u}, {9u, 1u}}) {
+    std::uint64_t deals = 1, sum = 0;
+    for (std::uint32_t i = 0; i < streams; ++i) deals *= nics;
+    for (std::uint64_t deal = 0; deal < deals; ++deal) {
+      std::vector<std::uint32_t> on(nics);
+      std::uint64_t rest = deal;
+      for (std::uint32_t i = 0; i < streams; ++i, rest /= nics) ++on[rest % nics];
+      sum += *std::max_element(on.begin(), on.end());
+    }
+    EXPECT_NEAR(expected_fullest(streams, nics), static_cast<double>(sum) / static_cast<double>(deals), 1e-6)
+        << streams << " over " << nics;
+  }
 }
 
 TEST(PlanUplink, RefusesNonsense) {
@@ -65,6 +87,9 @@ TEST(PlanUplink, RefusesNonsense) {
   EXPECT_FALSE(plan_uplink(options));
   options = {};
   options.shard_GB = -1;
+  EXPECT_FALSE(plan_uplink(options));
+  options = {};
+  options.streams = 100'000;
   EXPECT_FALSE(plan_uplink(options));
   EXPECT_EQ(uplink_for(900, 2000, std::nullopt), "3x 800 GbE LAG");
 }
