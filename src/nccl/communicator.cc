@@ -10,6 +10,7 @@
 
 #include "nccl/channel_builder.h"
 #include "nccl/graph_xml.h"
+#include "nccl/net_devices.h"
 #include "nccl/rccl_graphs.h"
 #include "nccl/rccl_tuning.h"
 #include "nccl/topology_xml.h"
@@ -17,6 +18,18 @@
 namespace weft::nccl {
 
 namespace {
+
+// NCCL begins with an interface for its bootstrap, also where all data goes by RDMA (bootstrapNetInit()). Empty: there
+// is one. Up to 2.23 it returns ncclInternalError, since then ncclInvalidUsage.
+std::string bootstrap_error(const Machine& machine, const Environment& environment) {
+  constexpr std::uint32_t kInvalidUsageSince = 22400;
+  if (environment.socket_ifname.empty() || machine.nics.empty() || bootstrap_nic(machine, environment)) return "";
+  std::string names;
+  for (const Nic& nic : machine.nics) names += (names.empty() ? "" : ", ") + nic.interface;
+  return fmt::format("{}: NCCL WARN Bootstrap : no socket interface found ({}): NCCL_SOCKET_IFNAME={} takes none of {}",
+                     machine.name, environment.version >= kInvalidUsageSince ? "ncclInvalidUsage" : "ncclInternalError",
+                     environment.socket_ifname, names);
+}
 
 struct NodePlan {
   std::shared_ptr<const Topology> topology;
@@ -137,6 +150,8 @@ void Communicator::find_nodes(const Cluster& cluster) {
   for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
     if (on_machine[m].empty()) continue;
     const Machine& machine = cluster.machines[m];
+    error_ = bootstrap_error(machine, *environment_);
+    if (!error_.empty()) return;
     std::map<std::uint32_t, std::uint32_t> rank_of;  // by device
     std::vector<std::uint32_t> devices;
     for (std::uint32_t rank : on_machine[m]) {

@@ -154,9 +154,27 @@ TEST(Communicator, OneRankNeedsNothing) {
 TEST(Communicator, MissingNicIsErrorAcrossMachines) {
   const Cluster cluster = cluster_of(2, dgx(8, 0));
   EXPECT_EQ(Communicator(cluster, ranks_on(cluster, 8)).error(), "node0 has no network device that NCCL may use");
-  const Environment none = environment_of({{"NCCL_IB_HCA", "mlx4"}, {"NCCL_SOCKET_IFNAME", "ib"}});
+  const Environment none = environment_of({{"NCCL_IB_HCA", "mlx4"}, {"NCCL_NET", "IB"}});
   const Cluster with = cluster_of(2, dgx(8, 8));
   EXPECT_EQ(Communicator(with, ranks_on(with, 8), none).error(), "node0 has no network device that NCCL may use");
+}
+
+// bootstrap.cc of NCCL warns "Bootstrap : no socket interface found" and returns ncclInternalError up to 2.23, and
+// ncclInvalidUsage from 2.24 on, whatever the data goes by.
+TEST(SocketInterface, NameThatNoneHasEndsAsNcclDoes) {
+  const Cluster cluster = cluster_of(2, dgx(8, 8));
+  Environment environment = environment_of({{"NCCL_SOCKET_IFNAME", "nothere"}});
+  for (const auto& [version, name] : {std::pair(22304U, "ncclInternalError"), std::pair(22403U, "ncclInvalidUsage"),
+                                      std::pair(23000U, "ncclInvalidUsage")}) {
+    environment.version = version;
+    const std::string error = Communicator(cluster, ranks_on(cluster, 8), environment).error();
+    EXPECT_TRUE(error.starts_with("node0: NCCL WARN Bootstrap : no socket interface found (" + std::string(name) + ")"))
+        << error;
+    EXPECT_NE(error.find("eth0"), std::string::npos) << "the names that there are: " << error;
+  }
+  for (const char* taken : {"eth", "=eth3", "^docker,lo"})
+    EXPECT_EQ(Communicator(cluster, ranks_on(cluster, 8), environment_of({{"NCCL_SOCKET_IFNAME", taken}})).error(), "");
+  EXPECT_NE(Communicator(cluster, ranks_on(cluster, 8), environment_of({{"NCCL_SOCKET_IFNAME", "=eth"}})).error(), "");
 }
 
 TEST(Communicator, TwoRanksOnOneGpuFail) {
