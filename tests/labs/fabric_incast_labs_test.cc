@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/lab_tables.h"
+#include "workload/perftest_report.h"
 
 namespace {
 
@@ -167,6 +168,20 @@ TEST(SmallBuffer, ReceiverRateIsEqualOnBoth) {
     Played played = play(name);
     for (const lab::FlowOutcome& flow : played.flows()) EXPECT_LT(in_us(flow.row.fct_ps()), bound_us) << name;
   }
+}
+
+// What pauses do hurt: messages that leave a paused port and go elsewhere. A message of 2 B waits for at most one
+// packet of its port in front of it (0.34 us) where nothing pauses; a pause lasts until the pool has room again.
+TEST(SmallBuffer, SmallMessagesWaitBehindPauses) {
+  const auto p99_us = [](const char* name) {
+    const Played played = play(name);
+    const lab::WorkloadOutcome& small = played.result.workloads.at(1);
+    const auto* latency = small.as<workload::PerftestResult>();
+    return workload::perftest_numbers(*small.config->as<workload::PerftestOptions>(), latency->rows.at(0)).p99_us;
+  };
+  const double small = p99_us("small-buffer-crs504"), large = p99_us("small-buffer-sn3700c");
+  EXPECT_LT(large, 3.0);
+  EXPECT_GT(small, 3 * large);
 }
 
 TEST(SlowReceiver, MatchesExpectedTable) {

@@ -123,6 +123,7 @@ inline std::string flow_table(const Played& played) {
   std::string out = fmt::format("{:<10} {:<8} {:<8} {:>8} {:>10} {:>8} {:>7} {:>6}\n", "workload", "from", "to", "MB",
                                 "fct_us", "Gb/s", "resent", "cnps");
   for (const lab::WorkloadOutcome& workload : played.result.workloads) {
+    if (workload.as<workload::FlowsOutcome>() == nullptr) continue;  // perftest beside the flows
     for (const lab::FlowOutcome& flow : workload.as<workload::FlowsOutcome>()->flows) {
       bool done = flow.row.state == workload::FlowState::kDone;
       std::string unfinished = flow.row.state == workload::FlowState::kFailed ? "failed" : "running";
