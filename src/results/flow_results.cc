@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/plural.h"
+#include "results/fair_shares.h"
 #include "results/flow_verdicts.h"
 #include "results/json_rows.h"
 #include "results/report_table.h"
@@ -103,6 +104,7 @@ std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
 
 std::string flows_text(const std::string& workload, const FlowOptions& options, const FlowsOutcome& outcome) {
   const FlowSummary& s = outcome.summary;
+  const FairShares shares(outcome.flows);
   std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
   if (s.done > 0) {
     out += fmt::format("; {:.2f} Gb/s together, Jain {:.4f}\n", s.goodput_bps / 1e9, s.jain);
@@ -110,6 +112,9 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
                        static_cast<double>(s.fct_p50_ps) / 1e6, static_cast<double>(s.fct_p99_ps) / 1e6,
                        static_cast<double>(s.fct_p999_ps) / 1e6, static_cast<double>(s.fct_max_ps) / 1e6);
     if (s.slowdown_p50 > 0) out += fmt::format("\n  slowdown: p50 {:.2f}, p99 {:.2f}", s.slowdown_p50, s.slowdown_p99);
+    if (const std::vector<double> parts = shares.sorted(); parts.size() > 1)
+      out += fmt::format("\n  of its fair share of its hosts' ports a flow got: p50 {:.0f} %, least {:.0f} %",
+                         100 * parts[parts.size() / 2], 100 * parts.front());
   }
   out += "\n\n";
   std::vector<const FlowOutcome*> shown;
@@ -130,7 +135,8 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
   table.add_column("name", Align::kLeft);
   table.add_column("from", Align::kLeft);
   table.add_column("to", Align::kLeft);
-  for (const char* title : {"size", "ready us", "start us", "FCT us", "Gb/s", "slowdown", "re-sent", "CNPs"})
+  for (const char* title :
+       {"size", "ready us", "start us", "FCT us", "Gb/s", "slowdown", "fair share", "re-sent", "CNPs"})
     table.add_column(title);
   table.add_column("after", Align::kLeft);
   for (const FlowOutcome* flow : shown) {
@@ -142,8 +148,9 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
         {fmt::format("{}/{}", workload, number), graph.name(number), flow->from, flow->to, size_text(row.size_B),
          graph.ready_us(number), row.start_ps == kNever_ps ? "-" : microseconds(row.start_ps), fct,
          done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
-         flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-", std::to_string(flow->retransmitted_packets),
-         std::to_string(flow->cnps_received), graph.after_text(number)});
+         flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-",
+         shares.part(number) > 0 ? fmt::format("{:.0f} %", 100 * shares.part(number)) : "-",
+         std::to_string(flow->retransmitted_packets), std::to_string(flow->cnps_received), graph.after_text(number)});
   }
   if (!table.empty()) out += block(table);
   out += telemetry_table(shown);
@@ -170,6 +177,10 @@ Json flows_object(const FlowsOutcome& outcome) {
     j["fct_max_ps"] = s.fct_max_ps;
     j["slowdown_p50"] = places(s.slowdown_p50, 6);
     j["slowdown_p99"] = places(s.slowdown_p99, 6);
+    if (const std::vector<double> parts = FairShares(outcome.flows).sorted(); !parts.empty()) {
+      j["fair_share_p50"] = places(parts[parts.size() / 2], 6);
+      j["fair_share_min"] = places(parts.front(), 6);
+    }
   }
   return j;
 }
