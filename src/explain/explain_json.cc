@@ -107,6 +107,18 @@ std::string explanation_json(const lab::Explanation& explanation) {
     json.close('}');
   }
   json.close(']');
+  json.open("settings", '[');
+  for (const lab::SettingEvidence& each : explanation.settings) {
+    json.open_item('{');
+    add_strings(json, "nodes", each.nodes);
+    json.add("key", each.key);
+    json.add("value", each.value);
+    json.add("usual", each.usual);
+    json.add("reference", each.reference);
+    json.add("effect", each.effect);
+    json.close('}');
+  }
+  json.close(']');
   add_strings(json, "failures", explanation.failures);
   add_strings(json, "notes", explanation.notes);
   json.close('}');

@@ -130,6 +130,11 @@ std::string explanation_text(const lab::Explanation& explanation, bool one_flow)
   out += flow_table(explanation);
   if (one_flow) out += flow_details(explanation);
   out += link_table(explanation);
+  if (!explanation.settings.empty()) {
+    out += "Settings that differ\n";
+    for (const lab::SettingEvidence& each : explanation.settings) out += fmt::format("  {}\n", lab::setting_text(each));
+    out += '\n';
+  }
   if (explanation.incidents.empty()) return out + "Incidents: none\n";
   bool packets = false;
   for (const lab::Incident& incident : explanation.incidents) {

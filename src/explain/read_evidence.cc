@@ -156,6 +156,29 @@ void read_circumstances(SqliteFile& file, Evidence& evidence) {
                                     use.integer(5), use.integer(6), use.integer(7), use.text(8)});
 }
 
+// What the lab says of its devices; files of older versions have none of it.
+void read_setup(SqliteFile& file, Evidence& evidence) {
+  if (!has_table(file, "setting_difference")) return;
+  SqliteRows settings(
+      file, "SELECT key, value, usual, reference, effect, number, node FROM setting_difference ORDER BY rowid");
+  std::int64_t last = -1;
+  while (settings.next()) {
+    if (evidence.settings.empty() || settings.integer(5) != last)
+      evidence.settings.push_back(
+          {{}, settings.text(0), settings.text(1), settings.text(2), settings.text(3), settings.text(4)});
+    last = settings.integer(5);
+    evidence.settings.back().nodes.push_back(settings.text(6));
+  }
+  SqliteRows groups(file, "SELECT number, port FROM route_group ORDER BY rowid");
+  while (groups.next()) {
+    if (evidence.route_groups.empty() || groups.integer(0) != last) evidence.route_groups.emplace_back();
+    last = groups.integer(0);
+    evidence.route_groups.back().ports.push_back(groups.text(1));
+  }
+  SqliteRows pools(file, "SELECT node, pool_B, alpha FROM buffer_pool ORDER BY rowid");
+  while (pools.next()) evidence.pools.push_back({pools.text(0), number(pools, 1), static_cast<int>(pools.integer(2))});
+}
+
 void read_stragglers(SqliteFile& file, Evidence& evidence) {
   if (!has_table(file, "job_straggler")) return;
   SqliteRows rows(file, "SELECT workload, who, reason, lost_us FROM job_straggler ORDER BY rowid");
@@ -275,6 +298,7 @@ tl::expected<Evidence, ExplainProblem> read_evidence(const std::string& director
     read_events(file, evidence);
     read_links(file, evidence);
     read_circumstances(file, evidence);
+    read_setup(file, evidence);
     read_stragglers(file, evidence);
   }
   if (!file.error().empty())

@@ -95,17 +95,4 @@ std::span<const Word<FabricTemplate>> template_words();
 std::span<const Word<fabric::Balancing>> balancing_words();
 std::span<const Word<bool>> hash_words();  // true: with the destination QP
 
-// A parameter of a congestion control algorithm by the name that the lab file gives it.
-template <class Parameters>
-struct ParameterKey {
-  std::string_view name;
-  std::uint32_t Parameters::*member;
-  std::uint64_t max = UINT32_MAX;
-  std::uint64_t min = 0;
-};
-std::span<const ParameterKey<nic::DcqcnParameters>> dcqcn_keys();  // those of mlxconfig
-std::span<const ParameterKey<nic::HpccParameters>> hpcc_keys();
-std::span<const ParameterKey<nic::TimelyParameters>> timely_keys();
-std::span<const ParameterKey<nic::SwiftParameters>> swift_keys();
-
 }  // namespace weft::lab

@@ -140,6 +140,7 @@ struct SwitchConfig {
   std::string name;
   fabric::SwitchModel model;  // resolved from the catalog, lab overrides applied
   fabric::SwitchQos qos;      // the contract with this switch's overrides applied
+  fabric::SwitchQos common;   // without them
   fabric::RoutingConfig routing;
   std::optional<fabric::ForwarderConfig> forwarder;  // a CPU forwards; `model` and `qos` say nothing then
   std::vector<SwitchPort> ports;                     // all that the model has

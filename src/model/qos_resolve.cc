@@ -125,6 +125,7 @@ void resolve_qos(LabDraft& draft, const OwnContracts& own) {
       contract_of[state.index] = contract;
       SwitchConfig& device = lab.switches[state.index];
       device.qos = switch_qos(*contract, device.model);
+      device.common = is_forwarder ? device.qos : switch_qos(common, device.model);
       continue;
     }
     HostConfig& host = lab.hosts[state.index];

@@ -40,6 +40,7 @@ struct DcqcnParameters {
   // False, as mlx5: alpha moves at the ticks of its timer, up when a CNP came in the period. True, as the paper: alpha
   // rises with each CNP, after the cut, and decays once per period without one; the timer starts over with the CNP.
   bool alpha_rises_at_cnp = false;
+  friend bool operator==(const DcqcnParameters&, const DcqcnParameters&) = default;
 };
 DcqcnParameters dcqcn_mlx5();
 // SIGCOMM'15: K 55 us, T 55 us, B 10 MB, F 5, g 1/256, R_AI 40 Mb/s; N, 50 us, is the notification point's.
@@ -50,6 +51,7 @@ struct HpccParameters {
   std::uint32_t max_stage = 5;
   std::uint32_t ai_rate_Mbps = 0;  // 0: 10 Mb/s for each 25 Gb/s of line rate
   std::uint32_t base_rtt_ns = 13000;
+  friend bool operator==(const HpccParameters&, const HpccParameters&) = default;
 };
 struct TimelyParameters {
   std::uint32_t t_low_ns = 50'000;
@@ -60,6 +62,7 @@ struct TimelyParameters {
   std::uint32_t ai_rate_Mbps = 0;  // 0: 10 Mb/s for each 10 Gb/s of line rate
   std::uint32_t hai_count = 5;
   std::uint32_t min_rate_Mbps = 100;
+  friend bool operator==(const TimelyParameters&, const TimelyParameters&) = default;
 };
 struct SwiftParameters {
   std::uint32_t base_target_ns = 15'000;
@@ -68,6 +71,7 @@ struct SwiftParameters {
   std::uint32_t ai_permille = 1000;  // of a packet per RTT
   std::uint32_t beta_permille = 800;
   std::uint32_t max_mdf_permille = 500;
+  friend bool operator==(const SwiftParameters&, const SwiftParameters&) = default;
 };
 
 enum class CongestionKind : std::uint8_t { kOff, kDcqcn, kHpcc, kTimely, kSwift };
@@ -78,6 +82,7 @@ struct CongestionParameters {
   HpccParameters hpcc;
   TimelyParameters timely;
   SwiftParameters swift;
+  friend bool operator==(const CongestionParameters&, const CongestionParameters&) = default;
 };
 
 // What every algorithm knows about its queue pair.

@@ -29,6 +29,7 @@ struct PortQos {
 
   CongestionParameters congestion;   // the reaction point
   std::uint8_t cc_prio_mask = 0xff;  // ROCE_CC_PRIO_MASK
+  friend bool operator==(const PortQos&, const PortQos&) = default;
 };
 
 }  // namespace weft::nic

@@ -7,6 +7,7 @@
 #include "results/explanation.h"
 #include "results/lossless_loss.h"
 #include "results/pause_rows.h"
+#include "results/setting_differences.h"
 #include "results/workload_kind.h"
 
 namespace weft::lab {
@@ -110,6 +111,20 @@ void add_lossy_classes(const Lab& lab, const RunResult& result, Evidence& eviden
   }
 }
 
+void add_pools(const Lab& lab, const RunResult& result, Evidence& evidence) {
+  for (const SwitchOutcome& node : result.switches) {
+    const fabric::SwitchQos& qos = node.config->qos;
+    const std::uint8_t priority =
+        qos.trust == fabric::Trust::kDscp ? qos.priority_of_dscp[lab.qos.dscp & 63] : lab.qos.priority;
+    const std::uint8_t group = qos.group_of_priority[priority & 7] & 7, queue = qos.queue_of_priority[priority & 7] & 7;
+    // What is lossless waits for room on the way in; the rest is bounded by its queue.
+    if (!node.softirq.empty()) continue;
+    evidence.pools.push_back(
+        {node.config->name, node.pool_B,
+         qos.groups[group].lossless ? qos.groups[group].alpha_exponent : qos.queues[queue].alpha_exponent});
+  }
+}
+
 }  // namespace
 
 void add_ends(const Lab& lab, const WorkloadConfig& config, const char* kind, Evidence& evidence) {
@@ -181,6 +196,9 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
   add_pauses(result, evidence);
   add_forwarders(result, evidence);
   add_lossy_classes(lab, result, evidence);
+  add_pools(lab, result, evidence);
+  evidence.settings = setting_differences(lab);
+  evidence.route_groups = result.route_groups;
   for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});
   for (const SwitchOutcome& node : result.switches) {
     for (const fabric::DropRecord& record : node.drops.records) {

@@ -172,6 +172,27 @@ struct LossyClassEvidence {
   std::uint32_t dscp = 0, priority = 0, host_priority = 0;  // `priority` is the switch's
 };
 
+// A setting of some devices that differs from the lab's contract, or from most others (setting_differences.h).
+struct SettingEvidence {
+  std::vector<std::string> nodes;  // or ports
+  std::string key;                 // in the words of the lab file: "queues.3.ecn"
+  std::string value, usual;
+  std::string reference;  // where the usual is: "in the lab's contract"
+  std::string effect;     // what follows, as far as the lab says it; empty: not known
+};
+
+// Ports of a switch that its routes spread flows over by a hash (ECMP).
+struct RouteGroupEvidence {
+  std::vector<std::string> ports;  // "leaf0:swp31"
+};
+
+// What a switch has for packets that wait, and what one lossless group may take of it while others hold some.
+struct PoolEvidence {
+  std::string node;
+  std::uint64_t pool_B = 0;
+  int alpha = 0;  // 2^n of what is free
+};
+
 // How the collectives of a workload went from machine to machine (workload::CollectiveUse).
 struct CollectiveEvidence {
   std::string workload;
@@ -215,6 +236,9 @@ struct Evidence {
   std::vector<ForwarderCpuEvidence> forwarder_cpus;
   std::vector<RxRingEvidence> rx_rings;
   std::vector<LossyClassEvidence> lossy_classes;
+  std::vector<SettingEvidence> settings;
+  std::vector<RouteGroupEvidence> route_groups;
+  std::vector<PoolEvidence> pools;
   std::vector<CollectiveEvidence> collectives;
   std::vector<StragglerEvidence> stragglers;
   std::vector<std::vector<std::string>> circular_waits;

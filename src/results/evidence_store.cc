@@ -27,6 +27,10 @@ CREATE TABLE rx_ring(port TEXT, size INTEGER, most INTEGER, lost INTEGER);
 CREATE TABLE lossy_class(node TEXT, queue INTEGER, dscp INTEGER, priority INTEGER, host_priority INTEGER);
 CREATE TABLE collective_use(workload TEXT, connections INTEGER, staged INTEGER, sockets INTEGER, blocks_ps INTEGER,
   host_memory_ps INTEGER, working_ps INTEGER, proxy_ps INTEGER, why TEXT);
+CREATE TABLE setting_difference(key TEXT, value TEXT, usual TEXT, reference TEXT, effect TEXT, number INTEGER,
+  node TEXT);
+CREATE TABLE route_group(number INTEGER, port TEXT);
+CREATE TABLE buffer_pool(node TEXT, pool_B INTEGER, alpha INTEGER);
 CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
 )";
 
@@ -97,6 +101,18 @@ void write_evidence(SqliteFile& file, const Evidence& evidence) {
   for (const CollectiveEvidence& each : evidence.collectives)
     collectives.add(each.workload, each.connections, each.staged, each.sockets, each.blocks_ps, each.host_memory_ps,
                     each.working_ps, each.proxy_ps, each.why);
+  SqliteRows settings(file, "INSERT INTO setting_difference VALUES(?,?,?,?,?,?,?)");
+  for (std::size_t i = 0; i < evidence.settings.size(); ++i) {
+    const SettingEvidence& each = evidence.settings[i];
+    for (const std::string& node : each.nodes)
+      settings.add(each.key, each.value, each.usual, each.reference, each.effect, i, node);
+  }
+  SqliteRows groups(file, "INSERT INTO route_group VALUES(?,?)");
+  for (std::size_t i = 0; i < evidence.route_groups.size(); ++i) {
+    for (const std::string& port : evidence.route_groups[i].ports) groups.add(i, port);
+  }
+  SqliteRows pools(file, "INSERT INTO buffer_pool VALUES(?,?,?)");
+  for (const PoolEvidence& each : evidence.pools) pools.add(each.node, each.pool_B, each.alpha);
   SqliteRows circles(file, "INSERT INTO circular_wait VALUES(?,?,?)");
   for (std::size_t i = 0; i < evidence.circular_waits.size(); ++i) {
     for (std::size_t place = 0; place < evidence.circular_waits[i].size(); ++place)

@@ -28,6 +28,7 @@ class Builder {
   void collect();
   Incident incident(const Begun& begun) const;
   void add_root(const Begun& begun, Incident& out) const;
+  void add_capacity(const Begun& begun, const std::vector<const FlowAnswer*>& passing, Incident& out) const;
   void add_marks(const Begun& begun, Incident& out) const;
   void add_pauses(const Begun& begun, Incident& out) const;
   void add_drops(const Begun& begun, Incident& out) const;
@@ -136,6 +137,19 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
     });
     if (lossy) out.title = class_text(context_, begun.root) + "; " + out.title;
   }
+  out.steps.push_back(std::move(step));
+}
+
+void Builder::add_capacity(const Begun& begun, const std::vector<const FlowAnswer*>& passing, Incident& out) const {
+  if (out.kind != "congestion") return;
+  const auto cause = capacity_cause(context_, begun.root, passing, !begun.stops.empty(), !begun.drops.empty());
+  if (!cause) return;
+  out.title += ": " + cause->title;
+  ChainStep step;
+  step.what = "capacity";
+  step.where = begun.root;
+  step.time_ps = step.last_ps = out.steps.front().time_ps;
+  step.text = cause->step;
   out.steps.push_back(std::move(step));
 }
 
@@ -294,8 +308,9 @@ Incident Builder::incident(const Begun& begun) const {
   Incident out;
   out.root = begun.root;
   add_root(begun, out);
-  add_marks(begun, out);
   const std::vector<const FlowAnswer*> passing = through(begun.root);
+  add_capacity(begun, passing, out);
+  add_marks(begun, out);
   if (!begun.marks.empty()) add_reactions(context_, passing, begun.marks.front()->first_ps, begun.root, out);
   add_pauses(begun, out);
   add_drops(begun, out);

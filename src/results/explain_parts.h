@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -56,6 +57,15 @@ void order_steps(Incident& out);
 std::vector<Incident> circle_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
 // With the moment and the place of what is behind each, where an incident says so.
 std::vector<Straggler> explain_stragglers(const ExplainContext& context, const std::vector<Incident>& incidents);
+// Why more was to leave by a port than it could carry.
+struct CapacityCause {
+  std::string title;  // "ECMP collision: 1 of the 3 equal ports beside it idle"
+  std::string step;   // with all figures
+};
+std::optional<CapacityCause> capacity_cause(const ExplainContext& context, const std::string& root,
+                                            const std::vector<const FlowAnswer*>& through, bool paused, bool dropped);
+// Settings of devices that incidents concern come first, of these the ones whose effect is known.
+void order_settings(Explanation& explanation);
 // All of them, the worst first.
 std::vector<Incident> explain_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
 

@@ -1,4 +1,4 @@
-// The three lines that end a report.
+// The lines that end a report.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -74,7 +74,26 @@ std::string kernel_tcp_text(const Explanation& explanation) {
                      count == 1 ? "is" : "are");
 }
 
-std::string incidents_line(const Explanation& explanation) {
+constexpr std::size_t kMostSettings = 4, kMostEvents = 6;
+
+std::string settings_lines(const Explanation& explanation) {
+  std::string out;
+  const std::size_t count = explanation.settings.size();
+  for (std::size_t i = 0; i < std::min(count, kMostSettings); ++i) {
+    out += "settings: " + setting_text(explanation.settings[i]);
+    if (i + 1 == kMostSettings && count > kMostSettings)
+      out += fmt::format("; and {} that differ", counted(count - kMostSettings, "other setting"));
+    out += '\n';
+  }
+  return out;
+}
+
+// A defect or a fault has a line of its own; queues that filled are told by the worst of them.
+bool has_line(const Incident& incident) {
+  return incident.kind != "congestion";
+}
+
+std::string incidents_lines(const Explanation& explanation) {
   if (explanation.incidents.empty())
     return explanation.failures.empty() ? "events: no pause, mark or loss"
                                         : "events: no pause, mark or loss; failed: " + explanation.failures.front();
@@ -83,8 +102,16 @@ std::string incidents_line(const Explanation& explanation) {
   if (const std::size_t count = first.victims.size(); count > 0)
     out += fmt::format("; {} stopped that {} not go there", counted(count, "flow") + (count == 1 ? " was" : " were"),
                        count == 1 ? "does" : "do");
-  if (explanation.incidents.size() > 1)
-    out += fmt::format("; and {}", counted(explanation.incidents.size() - 1, "other incident"));
+  std::size_t told = 1;
+  std::string more;
+  for (std::size_t i = 1; i < explanation.incidents.size() && told < kMostEvents; ++i) {
+    if (!has_line(explanation.incidents[i])) continue;
+    ++told;
+    more += "\nevents: " + explanation.incidents[i].title;
+  }
+  out += more;
+  if (explanation.incidents.size() > told)
+    out += fmt::format("; and {}", counted(explanation.incidents.size() - told, "other incident"));
   return out;
 }
 
@@ -111,7 +138,7 @@ std::string wrapped(const std::string& line) {
 
 std::string summary_text(const Explanation& explanation) {
   return links_line(explanation) + "\n" + flows_line(explanation) + kernel_tcp_text(explanation) + "\n" +
-         incidents_line(explanation) + "\n";
+         settings_lines(explanation) + incidents_lines(explanation) + "\n";
 }
 
 std::string report_summary(const Lab& lab, const RunResult& result) {

@@ -171,6 +171,8 @@ Explanation explain(const Evidence& evidence) {
   }
   out.flows = explain_flows(context);
   out.incidents = explain_incidents(context, out.flows);
+  out.settings = evidence.settings;
+  order_settings(out);
   out.stragglers = explain_stragglers(context, out.incidents);
   for (const WorkloadEvidence& workload : evidence.workloads) {
     if (!workload.failure.empty()) out.failures.push_back(workload.name + ": " + workload.failure);

@@ -104,8 +104,9 @@ struct Explanation {
   std::vector<LinkUse> links;      // the busiest first
   std::vector<FlowAnswer> flows;   // as the run has them
   std::vector<Incident> incidents;
-  std::vector<Straggler> stragglers;  // those that cost most first
-  std::vector<std::string> notes;     // what is not known, and why
+  std::vector<SettingEvidence> settings;  // that differ: those of devices that incidents concern first
+  std::vector<Straggler> stragglers;      // those that cost most first
+  std::vector<std::string> notes;         // what is not known, and why
   std::vector<std::string> failures;
   std::vector<std::string> kernel_tcp;  // workloads that have no account
 };
@@ -124,7 +125,12 @@ std::vector<HeldGroup> held_groups(const Explanation& explanation);
 // The flow that took longest; null: none is done.
 const FlowAnswer* slowest_flow(const Explanation& explanation);
 
-// Three lines: the links, the flows, what happened.
+// "h3: dscp is 0, and 26 in the lab's contract: leaf0 takes RoCE as priority 0, ..."
+std::string setting_text(const SettingEvidence& setting);
+// Its devices took part in an incident that such a setting can be behind.
+bool concerns(const Explanation& explanation, const SettingEvidence& setting, const Incident& incident);
+
+// Lines: the links, the flows, settings that differ, what happened.
 std::string summary_text(const Explanation& explanation);
 // The same at the end of a report.
 std::string report_summary(const Lab& lab, const RunResult& result);

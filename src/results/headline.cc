@@ -169,11 +169,21 @@ std::string shares_part(const Explanation& explanation) {
   return out;
 }
 
+// A setting of a device that the incident concerns, unless it is told by its class there.
+std::string setting_part(const Explanation& explanation, const Incident& incident) {
+  for (const SettingEvidence& each : explanation.settings) {
+    if (each.effect.empty() || !concerns(explanation, each, incident)) continue;
+    const bool told = incident.title.starts_with(each.nodes.front() + " takes DSCP");
+    return told ? "" : setting_text(each) + "; ";
+  }
+  return "";
+}
+
 // `told` packets are in the sentence already.
 std::string why_part(const Explanation& explanation, std::uint64_t told) {
   if (explanation.incidents.empty()) return cause_part(explanation) + shares_part(explanation);
   const Incident& main = main_incident(explanation);
-  std::string out = main.title;
+  std::string out = setting_part(explanation, main) + main.title;
   std::uint64_t lost = 0;
   const LinkUse* root = nullptr;
   for (const LinkUse& link : explanation.links) {

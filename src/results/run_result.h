@@ -129,6 +129,7 @@ struct RunResult {
   MessageLatency latency;  // of the senders' messages, when the run has ended
   std::vector<EventEvidence> noted;
   std::vector<ReceiveEvidence> receivers;
+  std::vector<RouteGroupEvidence> route_groups;  // at the start
   std::uint64_t records_left_out = 0;
   std::vector<std::pair<Time_ps, Time_ps>> workload_times;  // by workload: its turn
   SeriesSet series;                                         // empty unless the lab has a sample interval

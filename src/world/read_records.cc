@@ -233,6 +233,19 @@ void read_links_of_hosts(World& world, RunResult& result) {
   }
 }
 
+// Ports that a switch spreads flows over by a hash.
+void read_route_groups(World& world, std::uint32_t index, RunResult& result) {
+  const fabric::SwitchSetup& setup = world.fabric_switch(index).setup();
+  if (world.lab().switches[index].routing.balancing != fabric::Balancing::kEcmp || setup.routes.empty()) return;
+  const fabric::RouteTable& table = setup.routes.front().table;
+  for (const fabric::RouteTable::Group& group : table.groups) {
+    if (group.count < 2) continue;
+    RouteGroupEvidence& out = result.route_groups.emplace_back();
+    for (std::size_t i = 0; i < group.count; ++i)
+      out.ports.push_back(world.book()[setup.ports[table.members[group.first + i]].port_id].name);
+  }
+}
+
 }  // namespace
 
 void read_records(World& world, RunResult& result) {
@@ -245,6 +258,7 @@ void read_records(World& world, RunResult& result) {
     read_receiver(world, port, *device, result);
   }
   for (std::uint32_t s = 0; s < world.switch_count() && result.recorded; ++s) read_switch_events(world, s, result);
+  for (std::uint32_t s = 0; s < world.switch_count() && result.recorded; ++s) read_route_groups(world, s, result);
   if (result.recorded) read_links_of_hosts(world, result);
   std::stable_sort(result.noted.begin(), result.noted.end(),
                    [](const EventEvidence& a, const EventEvidence& b) { return a.first_ps < b.first_ps; });

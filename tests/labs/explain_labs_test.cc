@@ -184,7 +184,11 @@ TEST(ExplainLabs, LinkCut) {
   EXPECT_EQ(link->flows, (std::vector<std::string>{"pairs/0", "pairs/2"})) << "by the routes of that time";
   for (const lab::Incident& incident : told->why.incidents) {
     if (incident.kind != "congestion") continue;
-    EXPECT_EQ(steps_of(incident), (std::vector<std::string>{"queue", "ce_mark", "cnp", "rate_cut"})) << incident.root;
+    // Four hosts of 100G send into two uplinks of 100G.
+    EXPECT_NE(incident.title.find("oversubscription: 400.0 Gb/s in, 200.0 Gb/s out"), std::string::npos)
+        << incident.title;
+    EXPECT_EQ(steps_of(incident), (std::vector<std::string>{"queue", "capacity", "ce_mark", "cnp", "rate_cut"}))
+        << incident.root;
   }
 }
 
@@ -348,7 +352,8 @@ class ExplainDirectory : public testing::Test {
 };
 
 TEST_F(ExplainDirectory, ReadsBackEvidence) {
-  for (const char* name : {"fabric/victim-flow", "fabric/lossy-incast", "faults/ce-mark"}) {
+  for (const char* name : {"fabric/victim-flow", "fabric/lossy-incast", "faults/ce-mark", "fabric/wrong-dscp-map",
+                           "fabric/ecmp-collision", "fabric/small-buffer-crs504"}) {
     const auto told = tell(name);
     ASSERT_TRUE(lab::write_results_store(path() + "/results.sqlite", told->lab, told->result));
     const auto read = explain::explain_run({path(), "", ""});

@@ -108,6 +108,15 @@ void add_incidents(const lab::Explanation& explanation, Json& list) {
   }
 }
 
+void add_settings(const lab::Explanation& explanation, Json& list) {
+  for (const lab::SettingEvidence& each : explanation.settings) {
+    Json out = finding("warning", "explain", "setting", lab::setting_text(each));
+    out["cause"] = each.effect;
+    out["remedy"] = {fmt::format("set {} to {} there, or change the lab's contract", each.key, each.usual)};
+    list.push_back(std::move(out));
+  }
+}
+
 void add_analysis_findings(const analyze::Analysis& analysis, Json& list) {
   for (const analyze::Finding& found : analysis.findings.all()) {
     const analyze::FindingKind& kind = analyze::finding_kinds()[analyze::rank_of(found.id)];
@@ -208,6 +217,7 @@ std::string run_findings(OpenRun& run) {
   add_causes(lossless_loss_findings(run), list);
   if (const auto explanation = explain::explain_run({run.directory(), "", ""})) {
     add_incidents(*explanation, list);
+    add_settings(*explanation, list);
     add_causes(held_findings(*explanation), list);
     for (const std::string& note : explanation->notes) list.push_back(finding("note", "explain", "note", note));
   }
