@@ -169,6 +169,8 @@ void read_setup(SqliteFile& file, Evidence& evidence) {
     last = settings.integer(5);
     evidence.settings.back().nodes.push_back(settings.text(6));
   }
+  SqliteRows warnings(file, "SELECT message FROM lab_warning ORDER BY rowid");
+  while (warnings.next()) evidence.warnings.push_back(warnings.text(0));
   SqliteRows groups(file, "SELECT number, port FROM route_group ORDER BY rowid");
   while (groups.next()) {
     if (evidence.route_groups.empty() || groups.integer(0) != last) evidence.route_groups.emplace_back();

@@ -197,6 +197,7 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
   add_forwarders(result, evidence);
   add_lossy_classes(lab, result, evidence);
   add_pools(lab, result, evidence);
+  for (const Problem& warning : lab.warnings) evidence.warnings.push_back(warning.message);
   evidence.settings = setting_differences(lab);
   evidence.route_groups = result.route_groups;
   for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});

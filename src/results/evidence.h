@@ -236,6 +236,7 @@ struct Evidence {
   std::vector<ForwarderCpuEvidence> forwarder_cpus;
   std::vector<RxRingEvidence> rx_rings;
   std::vector<LossyClassEvidence> lossy_classes;
+  std::vector<std::string> warnings;  // of the lab: what can be run but is probably not meant
   std::vector<SettingEvidence> settings;
   std::vector<RouteGroupEvidence> route_groups;
   std::vector<PoolEvidence> pools;

@@ -29,6 +29,7 @@ CREATE TABLE collective_use(workload TEXT, connections INTEGER, staged INTEGER, 
   host_memory_ps INTEGER, working_ps INTEGER, proxy_ps INTEGER, why TEXT);
 CREATE TABLE setting_difference(key TEXT, value TEXT, usual TEXT, reference TEXT, effect TEXT, number INTEGER,
   node TEXT);
+CREATE TABLE lab_warning(message TEXT);
 CREATE TABLE route_group(number INTEGER, port TEXT);
 CREATE TABLE buffer_pool(node TEXT, pool_B INTEGER, alpha INTEGER);
 CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
@@ -107,6 +108,8 @@ void write_evidence(SqliteFile& file, const Evidence& evidence) {
     for (const std::string& node : each.nodes)
       settings.add(each.key, each.value, each.usual, each.reference, each.effect, i, node);
   }
+  SqliteRows warnings(file, "INSERT INTO lab_warning VALUES(?)");
+  for (const std::string& each : evidence.warnings) warnings.add(each);
   SqliteRows groups(file, "INSERT INTO route_group VALUES(?,?)");
   for (std::size_t i = 0; i < evidence.route_groups.size(); ++i) {
     for (const std::string& port : evidence.route_groups[i].ports) groups.add(i, port);

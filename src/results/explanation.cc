@@ -181,6 +181,7 @@ Explanation explain(const Evidence& evidence) {
       out.notes.push_back(workload.name +
                           ": kernel TCP keeps no account of its time; only its links and drops are known");
   }
+  for (const std::string& warning : evidence.warnings) out.notes.push_back("the lab: " + warning);
   if (evidence.interrupted) out.notes.emplace_back("the run was interrupted: this is what had happened by then");
   if (evidence.cut_off) out.notes.emplace_back("the lab's duration was over before everything had come to rest");
   if (!evidence.recorded) out.notes.emplace_back("the run kept no records: who held which packet is not known");

@@ -160,6 +160,15 @@ TEST(ExplainSettings, CableIsNotBlamedOnSetting) {
   EXPECT_EQ(told->headline.find("RPG_AI_RATE"), std::string::npos) << told->headline;
 }
 
+// What all devices have alike is no difference; what contradicts itself is a note.
+TEST(ExplainSettings, NotesContractThatContradictsItself) {
+  const auto told = explained("fabric/incast-ecn", {"qos.cnp_dscp=26"});
+  EXPECT_TRUE(told->why.settings.empty()) << told->summary;
+  EXPECT_TRUE(std::any_of(told->why.notes.begin(), told->why.notes.end(), [](const std::string& note) {
+    return note.starts_with("the lab: CNPs share priority 3 with the data");
+  }));
+}
+
 // A port with another MTU than the others is named as well.
 TEST(ExplainSettings, NamesMtuThatDiffers) {
   const auto told = explained("fabric/wrong-dscp-map");
