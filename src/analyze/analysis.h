@@ -37,8 +37,19 @@ struct CapturePoint {
   std::vector<ClassPause> pauses{};
 };
 
+// How the clock of a file runs against that of another one.
+struct ClockSummary {
+  std::string file, reference;
+  std::int64_t ahead_ns = 0, uncertainty_ns = 0;
+  double drift = 0;           // nanoseconds gained in each nanosecond
+  std::size_t pieces = 0;     // lines that describe it; 0: the two agree, to within the ways between them
+  std::uint64_t packets = 0;  // that both files hold
+  bool is_corrected = false;  // times are by the reference
+};
+
 struct CaptureSummary {
   std::vector<CapturePoint> points;
+  std::vector<ClockSummary> clocks{};  // of several files
   std::uint64_t frames = 0, roce = 0, uet = 0, pauses = 0, tcp = 0, other = 0, unreadable = 0;
   std::uint64_t captured_B = 0, wire_B = 0;
   std::uint64_t cut_frames = 0;  // snapped

@@ -72,6 +72,7 @@ void Analyzer::see(PointId point, const pcap::CapturedPacket& packet) {
 }
 
 void Analyzer::see_roce() {
+  if (compares_clocks_) clocks_.see(file_of(frame_.point), frame_.point, frame_);
   if (frame_.is_cnp()) ++analysis_.capture.points[frame_.point].cnps;
   integrity_.see(frame_);
   if (frame_.icrc == IcrcState::kBad || frame_.has(kTooShort) || frame_.has(kUnknownOpcode) ||
@@ -81,9 +82,8 @@ void Analyzer::see_roce() {
     if (counters_.is_used()) counters_.see(frame_, addresses_);
     return;
   }
-  frame_.point = copies_.point_of(frame_, streams_, analysis_.capture);
+  frame_.point = copies_.point_of(frame_, streams_, addresses_, analysis_.capture);
   if (counters_.is_used()) counters_.see(frame_, addresses_);
-  if (compares_clocks_) clocks_.see(frame_, analysis_.capture);
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) {
     transport_.see(frame_, stream, streams_);
@@ -91,6 +91,25 @@ void Analyzer::see_roce() {
   }
   if (contract_.is_used()) contract_.see(frame_, addresses_);
   if (frame_.has_deth && frame_.dest_qp == wire::kGeneralServicesQp) cm_.see(frame_, streams_);
+}
+
+std::size_t Analyzer::file_of(PointId point) {
+  while (file_of_point_.size() <= point) {
+    const std::string& file = analysis_.capture.points[file_of_point_.size()].file;
+    file_of_point_.push_back(static_cast<std::size_t>(std::ranges::find(files_, file) - files_.begin()));
+    if (file_of_point_.back() == files_.size()) files_.push_back(file);
+  }
+  return file_of_point_[point];
+}
+
+void Analyzer::say_clocks(const std::vector<ClockOffset>& clocks, const std::vector<std::string>& files,
+                          bool is_corrected) {
+  for (const ClockOffset& each : clocks) {
+    const std::vector<pcap::ClockPiece>& pieces = each.clock.pieces;
+    analysis_.capture.clocks.push_back({files[each.file], files[each.clock.reference], each.ahead_ns,
+                                        each.uncertainty_ns, pieces.empty() ? 0 : pieces.front().drift, pieces.size(),
+                                        each.packets, is_corrected && !pieces.empty()});
+  }
 }
 
 void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& error) {
@@ -104,6 +123,7 @@ void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& e
 }
 
 void Analyzer::summarise() {
+  streams_.pair_cnps();
   transport_.end(streams_);
   const RcContext context{transport_, streams_, analysis_.capture};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
@@ -140,9 +160,9 @@ Analysis Analyzer::finish() {
   analysis_.capture.streams_left_out = streams_.left_out();
   summarise();
   summarise_counted();
-  capture_check_.finish(analysis_.capture, streams_, analysis_.findings);
-  capture_check_.say_offsets(clocks_.offsets(), analysis_.capture, analysis_.findings);
-  copies_.finish(analysis_.capture, analysis_.findings);
+  if (compares_clocks_) say_clocks(clocks_.offsets(), files_, false);
+  capture_check_.finish(analysis_.capture, streams_, addresses_, analysis_.findings);
+  copies_.finish(analysis_.capture, addresses_, analysis_.findings);
   integrity_.finish(analysis_.findings);
   cm_.finish(addresses_, streams_, transport_, analysis_.capture.last_ns, analysis_.findings);
   uet_.finish(addresses_, analysis_.findings);

@@ -51,8 +51,11 @@ class Analyzer {
 
   PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
   void see(PointId point, const pcap::CapturedPacket& packet);
-  // The points are of several files, each with a clock of its own.
+  // The points are of several files, each with a clock of its own: compares them while frames are read. Times remain
+  // those of the files.
   void compare_clocks() { compares_clocks_ = true; }
+  // The clocks were compared before, and times are corrected by them. `files` are in the order of their numbers.
+  void say_clocks(const std::vector<ClockOffset>& clocks, const std::vector<std::string>& files, bool is_corrected);
   // A frame that the options leave out: it keeps its number, and times count from the first frame of all.
   void skip(std::int64_t time_ns) { number_next(time_ns); }
   void cut_file(const std::string& file, std::uint64_t offset_B) { capture_check_.add_cut_file(file, offset_B); }
@@ -64,6 +67,7 @@ class Analyzer {
 
  private:
   void see_roce();
+  std::size_t file_of(PointId point);
   std::uint64_t number_next(std::int64_t time_ns) {
     if (numbered_ == 0) analysis_.capture.begin_ns = options_.origin_ns.value_or(time_ns);
     return ++numbered_;
@@ -79,6 +83,8 @@ class Analyzer {
   Copies copies_;
   ClockOffsets clocks_;
   bool compares_clocks_ = false;
+  std::vector<std::string> files_;  // of the points, where clocks are compared
+  std::vector<std::size_t> file_of_point_;
   Integrity integrity_;
   CmCheck cm_;
   ContractCheck contract_;

@@ -38,10 +38,10 @@ void CaptureCheck::see_backwards(const Frame& frame, Point& point) {
 }
 
 void CaptureCheck::see_sequence(const Frame& frame) {
-  const std::uint64_t key = std::uint64_t{frame.point} << 32 | frame.tunnel_id;
+  const std::tuple key(frame.point, frame.mirror.source, frame.mirror.session);
   if (sessions_.size() == kMostSessions && !sessions_.contains(key)) return;
   Session& session = sessions_[key];
-  const std::uint32_t step = *frame.tunnel_sequence - session.last;
+  const std::uint32_t step = *frame.mirror_sequence - session.last;
   if (session.frames > 0 && step > 1 && step < 0x80000000u) {
     session.missing += step - 1;
     if (session.first.size() < 3)
@@ -51,9 +51,11 @@ void CaptureCheck::see_sequence(const Frame& frame) {
                        step == 2 ? "1 sequence number is" : fmt::format("{} sequence numbers are", step - 1))});
   }
   // One that comes late was not missing.
-  if (session.frames > 0 && step >= 0x80000000u && session.missing > 0) --session.missing;
+  const bool is_backwards = session.frames > 0 && step >= 0x80000000u;
+  if (is_backwards && session.missing > 0) --session.missing;
+  session.backwards += is_backwards ? 1 : 0;
   ++session.frames;
-  if (session.frames == 1 || step < 0x80000000u) session.last = *frame.tunnel_sequence;
+  if (!is_backwards) session.last = *frame.mirror_sequence;
 }
 
 void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
@@ -80,30 +82,54 @@ void CaptureCheck::judge_one_way(const CaptureSummary& capture, const Streams& s
   }
 }
 
-void CaptureCheck::say_offsets(const std::vector<ClockOffset>& offsets, const CaptureSummary& capture,
-                               Findings& findings) {
-  for (const ClockOffset& each : offsets) {
-    // Paths need not take equally long there and back.
-    if (std::abs(each.offset_ns) <= 2 * each.uncertainty_ns + kTolerance_ns) continue;
-    const bool is_behind = each.offset_ns < 0;
-    const std::string &first = capture.points[each.first].file, &second = capture.points[each.second].file;
-    findings.add(
-        {"capture.clocks",
-         fmt::format("{}, {}", first, second),
-         fmt::format("the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)",
-                     second, is_behind ? "behind" : "ahead of", first,
-                     static_cast<double>(std::abs(each.offset_ns)) / 1e3,
-                     static_cast<double>(each.uncertainty_ns) / 1e3, each.packets),
-         "the capturing hosts are not synchronised; goodput and latencies are measured at one point each, so it is not "
-         "in them, but times of frames of one file cannot be compared with those of the other",
-         each.packets,
-         {},
-         {{"capture", fmt::format("editcap -t {}{:.9f} {} OUT; or PTP on both hosts", is_behind ? "" : "-",
-                                  static_cast<double>(std::abs(each.offset_ns)) / 1e9, second)}}});
+// Clocks of several files that differ by more than the ways between them explain.
+void CaptureCheck::say_clocks(const CaptureSummary& capture, Findings& findings) {
+  constexpr double kFewestDrift = 1e-9;
+  for (const ClockSummary& each : capture.clocks) {
+    if (each.pieces == 0) continue;
+    const bool is_behind = each.ahead_ns < 0;
+    std::string what = fmt::format(
+        "the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)", each.file,
+        is_behind ? "behind" : "ahead of", each.reference, static_cast<double>(std::abs(each.ahead_ns)) / 1e3,
+        static_cast<double>(each.uncertainty_ns) / 1e3, each.packets);
+    if (each.pieces == 1 && std::abs(each.drift) >= kFewestDrift)
+      what += fmt::format(" and {} {:.2f} us in each second", each.drift < 0 ? "loses" : "gains",
+                          std::abs(each.drift) * 1e6);
+    if (each.pieces > 1) what += fmt::format(" at first, and changes {} times", each.pieces - 1);
+    what += each.is_corrected ? "; its times are corrected by that"
+                              : "; times are as in the files, which cannot be read twice (a pipe)";
+    const std::string shift = fmt::format("editcap -t {}{:.9f} {} OUT", is_behind ? "" : "-",
+                                          static_cast<double>(std::abs(each.ahead_ns)) / 1e9, each.file);
+    findings.add({"capture.clocks",
+                  fmt::format("{}, {}", each.reference, each.file),
+                  std::move(what),
+                  "the capturing hosts are not synchronised",
+                  each.packets,
+                  {},
+                  {{"capture", each.is_corrected ? "PTP on both hosts; for other tools: " + shift
+                                                 : "write what comes from the pipe to a file; or " + shift}}});
   }
 }
 
-void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const {
+void CaptureCheck::judge_sessions(const CaptureSummary& capture, const Addresses& addresses, Findings& findings) const {
+  for (const auto& [key, session] : sessions_) {
+    const auto& [point, source, number] = key;
+    // Numbers that often run back are those of several counters: what is missing cannot be told from them.
+    if (session.missing == 0 || session.backwards * 10 > session.frames) continue;
+    findings.add({"capture.lost",
+                  point_name(capture, point),
+                  fmt::format("mirror session {} of {}: {} of {} sequence numbers are missing", number,
+                              addresses.text(source), session.missing, session.missing + session.frames),
+                  "the mirror port or the way to the analyser was full",
+                  session.missing,
+                  session.first,
+                  {{"switch",
+                    "mirror fewer ports or cut the mirrored frames to their headers; give the session its own port"}}});
+  }
+}
+
+void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams, const Addresses& addresses,
+                          Findings& findings) const {
   for (const auto& [file, offset_B] : cut_files_)
     findings.add({"capture.cut",
                   file,
@@ -136,20 +162,7 @@ void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams,
            {},
            {{"capture", "dumpcap -s 128 -B 1024, or a filter: udp port 4791 or ether proto 0x8808"}}});
   }
-  std::map<std::uint64_t, const Session*> sorted;
-  for (const auto& [key, session] : sessions_) sorted[key] = &session;
-  for (const auto& [key, session] : sorted) {
-    if (session->missing == 0) continue;
-    findings.add({"capture.lost",
-                  point_name(capture, static_cast<PointId>(key >> 32)),
-                  fmt::format("mirror session {}: {} of {} sequence numbers are missing", key & 0xffffffff,
-                              session->missing, session->missing + session->frames),
-                  "the mirror port or the way to the analyser was full",
-                  session->missing,
-                  session->first,
-                  {{"switch",
-                    "mirror fewer ports or cut the mirrored frames to their headers; give the session its own port"}}});
-  }
+  judge_sessions(capture, addresses, findings);
   if (capture.cut_frames > 0)
     findings.add({"capture.snapped",
                   "the capture",
@@ -159,6 +172,7 @@ void CaptureCheck::finish(const CaptureSummary& capture, const Streams& streams,
                   capture.cut_frames,
                   {},
                   {}});
+  say_clocks(capture, findings);
   judge_one_way(capture, streams, findings);
   findings.judge("capture", capture.frames, "frames", "no frame");
 }

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <tuple>
 #include <vector>
 
+#include "analyze/addresses.h"
 #include "analyze/analysis.h"
-#include "analyze/clock_offsets.h"
 #include "analyze/finding.h"
 #include "analyze/frame.h"
 #include "analyze/streams.h"
@@ -24,14 +25,13 @@ class CaptureCheck {
     if (frame.time_ns > point.last_ns || point.frames == 0) point.last_ns = frame.time_ns;
     ++point.frames;
     point.has_directions |= frame.direction != Direction::kUnknown;
-    if (frame.tunnel_sequence) see_sequence(frame);
+    if (frame.mirror_sequence) see_sequence(frame);
   }
   // The file says that its interface dropped frames (interface statistics of pcapng).
   void add_dropped(PointId point, std::uint64_t frames);
   void add_cut_file(const std::string& file, std::uint64_t offset_B);
-  void finish(const CaptureSummary& capture, const Streams& streams, Findings& findings) const;
-  // Clocks of several files that differ by more than the way between them explains.
-  static void say_offsets(const std::vector<ClockOffset>& offsets, const CaptureSummary& capture, Findings& findings);
+  void finish(const CaptureSummary& capture, const Streams& streams, const Addresses& addresses,
+              Findings& findings) const;
 
  private:
   // Clocks of several queues of one NIC differ by less.
@@ -49,15 +49,18 @@ class CaptureCheck {
   // A mirror session: sequence numbers count up by one.
   struct Session {
     std::uint32_t last = 0;
-    std::uint64_t missing = 0, frames = 0;
+    std::uint64_t missing = 0, frames = 0, backwards = 0;
     std::vector<Evidence> first = {};
   };
   void see_backwards(const Frame& frame, Point& point);
   void see_sequence(const Frame& frame);
+  static void say_clocks(const CaptureSummary& capture, Findings& findings);
   void judge_one_way(const CaptureSummary& capture, const Streams& streams, Findings& findings) const;
 
   std::vector<Point> points_;
-  std::unordered_map<std::uint64_t, Session> sessions_;
+  void judge_sessions(const CaptureSummary& capture, const Addresses& addresses, Findings& findings) const;
+
+  std::map<std::tuple<PointId, AddressId, std::uint32_t>, Session> sessions_;  // by point, source and number
   std::vector<std::pair<std::string, std::uint64_t>> cut_files_;
 };
 

@@ -1,65 +1,53 @@
-// Clocks of several files: how far apart are they? A packet that two files hold was seen by both clocks. What goes from
-// the first to the second is late by the offset and the way; what comes back by the offset less the way. The least of
-// the one and the most of the other leave the offset, and the way as its uncertainty. Which packets are compared is
-// chosen by their own bits, so that both files choose the same, and thinned out as the capture grows.
+// Clocks of several files: how far apart are they, and does one gain on the other? A packet that two files hold was
+// seen by both clocks. What goes from the first to the second is late there by the offset and the way: a bound from
+// above. What comes back is late by the offset less the way: a bound from below. The clock is the line that lies in the
+// middle between all bounds; where no single line does, because a clock was set or its rate changed, there are several
+// pieces. Packets are chosen by bits of their PSN, so that all files choose the same, and thinned out as a file grows.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <map>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
-#include "analyze/analysis.h"
 #include "analyze/frame.h"
+#include "pcap/file_clock.h"
+#include "wire/bytes.h"
 
 namespace weft::analyze {
 
-// `second` is ahead of `first` by so much.
+// The clock of `file` is ahead of that of `reference` by so much at `clock.pieces[0].from_ns`.
 struct ClockOffset {
-  std::uint32_t first = 0, second = 0;  // points, each of its file
-  std::int64_t offset_ns = 0, uncertainty_ns = 0;
-  std::uint64_t packets = 0;
+  std::size_t file = 0;
+  pcap::FileClock clock;  // without pieces: the two agree, to within the ways between them
+  std::int64_t ahead_ns = 0, uncertainty_ns = 0;
+  std::uint64_t packets = 0;  // that both hold
 };
 
 class ClockOffsets {
  public:
-  // A packet of a connection. Only of captures with several files.
-  void see(const Frame& frame, const CaptureSummary& capture);
-  // One of each two files that share packets of both directions; the most certain one.
+  // False: `see` has no use for this frame of an Ethernet capture, so it need not be decoded.
+  bool may_use(std::size_t file, wire::Bytes frame) const;
+  // A frame of one file, seen at one of its interfaces.
+  void see(std::size_t file, std::uint32_t interface, const Frame& frame);
+  // One of each file that shares packets of both directions with an earlier one, or with one that does. A file is held
+  // against the one that tells most about it.
   std::vector<ClockOffset> offsets() const;
 
  private:
-  static constexpr std::size_t kMostPackets = 16'384, kMostPairs = 4096;
-  static constexpr std::uint64_t kFewestPackets = 4;  // in each direction
+  static constexpr std::size_t kMostPackets = 16'384;  // of each file
 
-  struct Seen {
+  struct Sighting {
+    std::uint64_t print = 0;  // what no hop changes; its low bits are of the PSN alone
     std::int64_t time_ns = 0;
-    PointId point = 0;
-    bool is_used = false;  // seen by a second file, or twice by one: not unique
-  };
-  struct Way {
-    std::uint64_t packets = 0;
-    std::int64_t least_ns = 0, most_ns = 0;
-    void add(std::int64_t time_ns);
-  };
-  struct Pair {
-    std::array<PointId, 2> points{};
-    std::array<Way, 2> ways{};  // by which of the two addresses sends
-  };
-  struct Key {
-    std::uint32_t first_file = 0, second_file = 0;
+    std::uint32_t place = 0;  // interface and TTL: copies of one mirror differ in it
     AddressId low = 0, high = 0;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    bool is_up = false;  // from the lower address to the higher one
   };
-  std::uint32_t file_of(PointId point, const CaptureSummary& capture);
-  void compare(const Seen& one, const Seen& other, const Frame& frame, const CaptureSummary& capture);
-  void thin_out();
-
-  std::unordered_map<std::uint64_t, Seen> seen_;
-  std::uint64_t mask_ = 0;  // packets whose print has one of these bits are left out
-  std::vector<std::uint32_t> file_of_point_;
-  std::map<Key, Pair> pairs_;
+  struct File {
+    std::vector<Sighting> sightings{};
+    std::uint64_t mask = 0;  // packets whose print has one of these bits are left out
+  };
+  std::vector<File> files_;
 };
 
 }  // namespace weft::analyze

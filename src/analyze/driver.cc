@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "analyze/analyzer.h"
-#include "pcap/merged_capture.h"
+#include "analyze/open_captures.h"
 
 namespace weft::analyze {
 namespace {
@@ -69,13 +69,16 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
 
 tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths,
                                                   const AnalyzeOptions& options) {
-  auto capture = pcap::MergedCapture::open(paths);
-  if (!capture) return tl::unexpected(std::move(capture.error()));
+  auto opened = open_captures(paths);
+  if (!opened) return tl::unexpected(std::move(opened.error()));
   Analyzer analyzer(options);
-  if (paths.size() > 1) analyzer.compare_clocks();
-  see_all(*capture, paths, options, analyzer);
+  if (opened->is_compared)
+    analyzer.say_clocks(opened->clocks, paths, true);
+  else if (paths.size() > 1)
+    analyzer.compare_clocks();
+  see_all(opened->merged, paths, options, analyzer);
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const pcap::CaptureStream& file = capture->files()[i];
+    const pcap::CaptureStream& file = opened->merged.files()[i];
     const auto& error = file.error();
     // Not a capture at all, as against one that is damaged somewhere.
     if (error && file.interfaces().empty())

@@ -126,6 +126,15 @@ std::string analysis_json(const Analysis& analysis) {
                   {"streams", capture.streams},
                   {"streams_counted", capture.streams_counted},
                   {"frames_left_out", capture.streams_left_out}};
+  j["clocks"] = Json::array();
+  for (const ClockSummary& clock : capture.clocks)
+    j["clocks"].push_back({{"file", clock.file},
+                           {"reference", clock.reference},
+                           {"ahead_ns", clock.ahead_ns},
+                           {"uncertainty_ns", clock.uncertainty_ns},
+                           {"drift_ppm", clock.drift * 1e6},
+                           {"packets", clock.packets},
+                           {"corrected", clock.is_corrected}});
   j["points"] = Json::array();
   for (const CapturePoint& point : capture.points) j["points"].push_back(point_json(point));
   j["conversations"] = Json::array();

@@ -11,12 +11,12 @@
 
 #include "analyze/analyzer.h"
 #include "analyze/diff.h"
+#include "analyze/open_captures.h"
 #include "analyze/packet_tree.h"
 #include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
 #include "gear/wire_contract.h"
-#include "pcap/merged_capture.h"
 #include "text/units.h"
 
 namespace weft::cli {
@@ -84,20 +84,21 @@ std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
 // One frame of the captures, numbered as the findings do.
 int print_frame(const AnalyzeArguments& arguments) {
   const char* remedy = "weft analyze reads pcap and pcapng files";
-  auto capture = pcap::MergedCapture::open(arguments.files);
-  if (!capture) return wrong_input(capture.error(), remedy);
+  auto opened = analyze::open_captures(arguments.files);
+  if (!opened) return wrong_input(opened.error(), remedy);
+  pcap::MergedCapture& capture = opened->merged;
   pcap::CapturedPacket packet;
   std::uint64_t number = 0;
-  while (number < arguments.frame && capture->next(packet)) ++number;
+  while (number < arguments.frame && capture.next(packet)) ++number;
   if (number < arguments.frame) {
-    for (std::size_t i = 0; i < capture->files().size(); ++i)
-      if (const auto& error = capture->files()[i].error())
+    for (std::size_t i = 0; i < capture.files().size(); ++i)
+      if (const auto& error = capture.files()[i].error())
         return wrong_input(fmt::format("{}: {} at byte {}", arguments.files[i], error->message, error->offset_B),
                            remedy);
     return wrong_input(fmt::format("--frame {}: the capture has {} frames", arguments.frame, number),
                        "frames are counted from 1");
   }
-  const pcap::CaptureInterface& interface = capture->interface(packet.interface);
+  const pcap::CaptureInterface& interface = capture.interface(packet.interface);
   const auto tree = analyze::packet_tree(interface.link_type, packet.bytes, packet.original_B);
   if (arguments.json) {
     put(fmt::format("{{\"number\": {}, \"time_ns\": {}, \"captured_B\": {}, \"original_B\": {}, \"layers\": {}}}\n",

@@ -33,6 +33,7 @@ void MergedCapture::advance(std::uint32_t file) {
     places_.push_back({file, interface});
   }
   if (!has_packet) return;
+  if (!clocks_.empty()) head.packet.time_ns = corrected_ns(clocks_, file, head.packet.time_ns);
   heap_.push_back(file);
   std::push_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return is_later(a, b); });
 }

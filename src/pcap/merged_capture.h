@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pcap/capture_stream.h"
+#include "pcap/file_clock.h"
 
 namespace weft::pcap {
 
@@ -19,6 +20,9 @@ class MergedCapture {
   // The error names the file that cannot be opened.
   static tl::expected<MergedCapture, std::string> open(const std::vector<std::string>& paths);
   explicit MergedCapture(std::vector<CaptureStream> files);
+
+  // Times of packets are those of these clocks, one for each file. Before the first packet.
+  void use_clocks(std::vector<FileClock> clocks) { clocks_ = std::move(clocks); }
 
   // As CaptureStream::next: valid until the next call.
   bool next(CapturedPacket& packet) {
@@ -53,6 +57,7 @@ class MergedCapture {
   bool is_later(std::uint32_t a, std::uint32_t b) const;
 
   std::vector<CaptureStream> files_;
+  std::vector<FileClock> clocks_;  // empty: times are those of the files
   std::vector<Head> heads_;
   std::vector<std::uint32_t> heap_;  // files that have a packet, earliest first
   std::vector<Place> places_;

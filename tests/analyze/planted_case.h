@@ -63,6 +63,8 @@ struct PairLab {
   std::string client_qos{}, server_qos{};  // of one host
 };
 std::string pair_lab(const std::string& sections, const PairLab& pair = {});
+// Requests of the first queue pair of node00 that are lost once.
+std::string lose_packets(const std::vector<int>& psns);
 // One workload without faults: "write, size: 64 KiB, count: 10".
 std::string transfer(const std::string& what);
 // h0 … on leaf0, one subnet.

@@ -26,6 +26,14 @@ std::string pair_lab(const std::string& sections, const PairLab& pair) {
          pair.qos + "}\n" + sections;
 }
 
+std::string lose_packets(const std::vector<int>& psns) {
+  std::string text = "faults:\n";
+  for (const int psn : psns)
+    text += fmt::format("  - {{link: \"node00:p0\", action: drop, frames: request, qp: 0, psn: {}, transmission: 1}}\n",
+                        psn);
+  return text;
+}
+
 std::string transfer(const std::string& what) {
   return "workloads:\n  - {name: w, client: node00, server: node01, transfer: " + what + "}\n";
 }

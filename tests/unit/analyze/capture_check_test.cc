@@ -10,22 +10,24 @@ namespace {
 struct CaptureCheckTest : testing::Test {
   CaptureCheckTest() { capture.points.resize(1); }
 
-  void see(std::int64_t time_ns, std::optional<std::uint32_t> sequence = {}) {
+  void see(std::int64_t time_ns, std::optional<std::uint32_t> sequence = {}, MirrorSession session = {}) {
     Frame frame;
     frame.number = ++capture.frames;
     frame.time_ns = time_ns;
-    frame.tunnel_sequence = sequence;
+    frame.mirror_sequence = sequence;
+    frame.mirror = session;
     check.see(frame);
   }
   Ids ids() {
     Findings findings;
-    check.finish(capture, streams, findings);
+    check.finish(capture, streams, addresses, findings);
     return ids_of(findings);
   }
 
   CaptureCheck check;
   CaptureSummary capture;
   Streams streams;
+  Addresses addresses;
 };
 
 TEST_F(CaptureCheckTest, OrderedFramesAreWell) {
@@ -41,6 +43,22 @@ TEST_F(CaptureCheckTest, StampsThatRunBackwards) {
 TEST_F(CaptureCheckTest, MissingSequenceNumbersOfMirror) {
   for (std::uint32_t sequence : {7u, 8u, 12u, 13u}) see(sequence * 1'000, sequence);
   EXPECT_EQ(ids(), Ids{"capture.lost"});
+}
+
+TEST_F(CaptureCheckTest, SwitchesNumberTheirSessionsAlike) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    see(i * 1'000, 7 + i, {0, 5});
+    see(i * 1'000 + 10, 5'000'000 + i, {1, 5});
+  }
+  EXPECT_EQ(ids(), Ids{});
+}
+
+TEST_F(CaptureCheckTest, NumbersThatNoSingleCounterGivesSayNothing) {
+  for (std::uint32_t i = 0; i < 100; ++i) {  // two pipelines of one switch, each with its own counter
+    see(i * 1'000, 7 + i, {0, 5});
+    see(i * 1'000 + 10, 5'000'000 + i, {0, 5});
+  }
+  EXPECT_EQ(ids(), Ids{});
 }
 
 TEST_F(CaptureCheckTest, SequenceNumbersMayWrapAndComeLate) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/analyzer.h"
+#include "analyze/open_captures.h"
 #include "support/capture_builder.h"
 #include "wire/roce_frame.h"
 
@@ -117,6 +118,38 @@ TEST(AnalyzeFiles, ClockOffsetOfFilesIsNotInGoodput) {
     EXPECT_EQ(has_finding(*both, "capture.clocks"), clock_us == 1'500'000);
   }
   EXPECT_FALSE(has_finding(*alone, "capture.clocks"));
+}
+
+// A clock that is 500 ms ahead and gains 40 us in each second.
+TEST(AnalyzeFiles, TimesOfSeveralFilesAreByOneClock) {
+  DriverFiles files;
+  CaptureBuilder near, far;
+  near.section().interface();
+  far.section().interface();
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    const std::uint64_t at_us = 1'000'000 + i * 10'000, far_us = 500'000 + at_us + i * 10'000 * 40 / 1'000'000;
+    near.packet(0, at_us, request_of(static_cast<std::uint32_t>(i)));
+    far.packet(0, far_us + 5, request_of(static_cast<std::uint32_t>(i)));
+    far.packet(0, far_us + 7, answer_to(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)));
+    near.packet(0, at_us + 12, answer_to(static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)));
+  }
+  const std::string near_path = files.write("near", near.bytes), far_path = files.write("far", far.bytes);
+  auto opened = open_captures({near_path, far_path});
+  ASSERT_TRUE(opened) << opened.error();
+  EXPECT_TRUE(opened->is_compared);
+  pcap::CapturedPacket packet;
+  std::int64_t first_ns = 0;
+  for (int n = 0; opened->merged.next(packet); ++n) {  // each exchange: near, far, far, near
+    EXPECT_EQ(packet.interface, n % 4 == 0 || n % 4 == 3 ? 0U : 1U) << n;
+    if (n % 4 == 0) first_ns = packet.time_ns;
+    EXPECT_LE(packet.time_ns - first_ns, 12'000) << n;
+  }
+  const auto analysis = analyze_files({near_path, far_path}, {});
+  ASSERT_TRUE(analysis) << analysis.error();
+  ASSERT_EQ(analysis->capture.clocks.size(), 1U);
+  EXPECT_TRUE(analysis->capture.clocks[0].is_corrected);
+  EXPECT_NEAR(analysis->capture.clocks[0].drift * 1e6, 40, 2);
+  EXPECT_LE(analysis->capture.last_ns - analysis->capture.first_ns, 4'990'012'000);
 }
 
 // FLUSH and ATOMIC WRITE have PSNs, and are not looked into: what acknowledges them is no sign of a loss.
