@@ -17,6 +17,7 @@ void Decoder::gre(Rest rest) {
   const std::uint16_t flags = wire::be16(rest.bytes, 0);
   const std::uint16_t protocol = wire::be16(rest.bytes, 2);
   if (flags == 0 && protocol == wire::kGreErspan2) {
+    if (frame_.mirror.source == kNone) frame_.mirror = {frame_.src, 0};
     inside_tunnel(Tunnel::kErspan1, 0, rest.after(kPlainGre_B));
     return;
   }
@@ -24,7 +25,10 @@ void Decoder::gre(Rest rest) {
   if (!erspan) return;
   const wire::Erspan& header = erspan->header();
   mirror_cuts_ = header.truncated;
-  frame_.tunnel_sequence = header.sequence;
+  if (frame_.mirror.source == kNone) {
+    frame_.mirror = {frame_.src, header.session};
+    frame_.mirror_sequence = header.sequence;
+  }
   const std::size_t headers_B = rest.bytes.size() - erspan->frame().size();
   inside_tunnel(header.type == wire::ErspanType::kII ? Tunnel::kErspan2 : Tunnel::kErspan3, header.session,
                 rest.after(headers_B));
@@ -49,7 +53,8 @@ void Decoder::inside_tunnel(Tunnel tunnel, std::uint32_t id, Rest rest) {
   inner.cut = frame_.cut;
   inner.tunnel = tunnel;
   inner.tunnel_id = id;
-  inner.tunnel_sequence = frame_.tunnel_sequence;
+  inner.mirror = frame_.mirror;
+  inner.mirror_sequence = frame_.mirror_sequence;
   frame_ = inner;
   has_options_ = is_fragment_ = false;
   ethernet(rest);

@@ -48,6 +48,7 @@ bool EqualCopies::is_copy(const Frame& frame) {
   const bool may_be_copy = is_sure || is_usual || last_nak_ns_ <= seen.time_ns;
   if (seen.print == print && !seen.is_copied && is_in_time && is_rule && may_be_copy) {
     seen.is_copied = true;
+    copied_until_ = seen.ordinal;
     ++copies_;
     delay_sum_ns_ += delay_ns;
     return true;

@@ -17,7 +17,8 @@ class EqualCopies {
   // Is this packet the second sight of one that was seen? Packets of one point, in order.
   bool is_copy(const Frame& frame);
   bool has_given_up() const { return has_given_up_; }
-  std::uint64_t copies() const { return copies_; }
+  // Has nearly every packet had a copy, up to the one that had the newest?
+  bool copies_are_usual() const { return copies_ > 0 && copies_ * 2 > copied_until_; }
   std::int64_t mean_delay_ns() const { return copies_ == 0 ? 0 : delay_sum_ns_ / static_cast<std::int64_t>(copies_); }
 
  private:
@@ -35,7 +36,7 @@ class EqualCopies {
   };
   Seen& place_of_print(std::uint64_t print);
   std::vector<Seen> seen_;
-  std::uint64_t originals_ = 0, copies_ = 0;
+  std::uint64_t originals_ = 0, copies_ = 0, copied_until_ = 0;
   std::int64_t delay_sum_ns_ = 0, last_nak_ns_ = INT64_MIN;
   bool has_given_up_ = false;
 };

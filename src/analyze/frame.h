@@ -45,6 +45,13 @@ enum FrameProblem : std::uint16_t {
   kFragment = 1 << 7,  // a fragment of an IP packet: RoCE is never fragmented
 };
 
+// The session of a switch that mirrored a frame. Switches number their sessions alike.
+struct MirrorSession {
+  AddressId source = kNone;  // kNone: not mirrored, or by a port that only copies
+  std::uint32_t session = 0;
+  friend bool operator==(const MirrorSession&, const MirrorSession&) = default;
+};
+
 struct Frame {
   std::uint64_t number = 0;  // of all files together, from 1, as Wireshark counts
   std::int64_t time_ns = 0;  // since 1970
@@ -95,9 +102,9 @@ struct Frame {
   std::uint8_t class_enable = 0;
   std::array<std::uint16_t, 8> quanta{};
 
-  // Tunnel: session or VNI, the sequence number of GRE
-  std::uint32_t tunnel_id = 0;
-  std::optional<std::uint32_t> tunnel_sequence{};
+  std::uint32_t tunnel_id = 0;                     // of the innermost tunnel: session or VNI
+  MirrorSession mirror{};                          // the outermost one
+  std::optional<std::uint32_t> mirror_sequence{};  // of GRE
 
   std::uint8_t dscp() const { return tos >> 2; }
   std::uint8_t ecn() const { return tos & 3; }  // 0 not-ECT, 1 ECT(1), 2 ECT(0), 3 CE

@@ -74,6 +74,7 @@ StreamId Streams::see(const Frame& frame) {
     stream.first_ns = frame.time_ns;
     stream.first_frame = frame.number;
     stream.ttl = frame.ttl;
+    stream.mirror = frame.mirror;
     streams_.push_back(stream);
     slot = static_cast<std::uint32_t>(streams_.size());
     auto [newest, is_first] = newest_.try_emplace(Pair{frame.point, frame.src, frame.dst}, slot - 1);
@@ -131,6 +132,15 @@ StreamId Streams::only_between(PointId point, AddressId src, AddressId dst) cons
 void Streams::pair(StreamId one, StreamId other) {
   streams_[one].reverse = other;
   streams_[other].reverse = one;
+}
+
+void Streams::pair_cnps() {
+  for (StreamId id = 0; id < streams_.size(); ++id) {
+    const Stream& cnps = streams_[id];
+    if (cnps.reverse != kNone || cnps.cnps != cnps.frames) continue;
+    const StreamId data = only_between(cnps.point, cnps.dst, cnps.src);
+    if (data != kNone && streams_[data].reverse == kNone) pair(data, id);
+  }
 }
 
 void Streams::know(Endpoint one, Endpoint other) {

@@ -45,6 +45,7 @@ struct Stream {
   std::uint8_t ttl = 0;              // of its path: of the first packet, or the newest since that path changed
   std::uint8_t transport = 0;        // top bits of the opcode
   std::uint8_t attempts = 0;         // to find its reverse
+  MirrorSession mirror{};            // of the first packet
   std::uint8_t data_tos = 0;         // of the first packet with payload: DSCP and ECN
   bool has_unread_opcodes = false;   // packets that have a PSN and are not looked into (FLUSH, ATOMIC WRITE)
 };
@@ -73,8 +74,12 @@ class Streams {
       streams_[id].has_unread_opcodes = true;
   }
   void pair(StreamId one, StreamId other);
+  // CNPs alone go to the queue pair of a stream that is not answered (UC): the two are one connection.
+  void pair_cnps();
   // The stream from one address to another at a point, where there is only one; otherwise kNone.
   StreamId only_between(PointId point, AddressId src, AddressId dst) const;
+  // Is there a stream from one address to another at a point?
+  bool has_any(PointId point, AddressId src, AddressId dst) const { return newest_.contains(Pair{point, src, dst}); }
   // CM said that these two queue pairs are connected.
   void know(Endpoint one, Endpoint other);
   // The longest of those above kSilence_ns, in no order.

@@ -18,12 +18,13 @@ struct CopiesTest : testing::Test {
     frame.psn = psn;
     frame.ttl = ttl;
     frame.direction = direction;
-    frame.point = copies.point_of(frame, streams, capture);
+    frame.point = copies.point_of(frame, streams, addresses, capture);
     streams.see(frame);
     return frame.point;
   }
   CaptureSummary capture;
   Streams streams;
+  Addresses addresses;
   Copies copies;
 };
 
@@ -35,7 +36,7 @@ TEST_F(CopiesTest, SecondCopyHasItsOwnPoint) {
   EXPECT_EQ(see(101, 63), 1u);
   EXPECT_EQ(capture.points.at(1).name, "1 hop on");
   Findings findings;
-  copies.finish(capture, findings);
+  copies.finish(capture, addresses, findings);
   ASSERT_EQ(findings.all().size(), 1u);
   EXPECT_EQ(findings.all()[0].count, 2u);
 }
@@ -71,13 +72,13 @@ struct BridgedCopiesTest : CopiesTest {
     frame.dest_qp = 0x11;
     frame.psn = psn;
     frame.ttl = 64;
-    frame.point = copies.point_of(frame, streams, capture);
+    frame.point = copies.point_of(frame, streams, addresses, capture);
     streams.see(frame);
     return frame.point;
   }
   std::uint64_t twice() {
     Findings findings;
-    copies.finish(capture, findings);
+    copies.finish(capture, addresses, findings);
     return findings.all().empty() ? 0 : findings.all()[0].count;
   }
 };
@@ -115,6 +116,36 @@ TEST_F(BridgedCopiesTest, RepetitionAfterNakIsNoCopy) {
     EXPECT_EQ(see_at(15'000 * i + 2'000, 7, wire::Opcode::kAck, 0x21), 0u);
   }
   EXPECT_EQ(twice(), 0u);
+}
+
+TEST_F(BridgedCopiesTest, CopyWhoseOriginalIsNotCapturedIsNotLate) {
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    if (i % 10 != 7) EXPECT_EQ(see_at(1'000 * i, i), 0u);
+    if (i >= 3) EXPECT_EQ(see_at(1'000 * i + 10, i - 3), 1u) << i;
+  }
+}
+
+TEST_F(CopiesTest, SecondSessionHasItsOwnPoint) {
+  const auto see_of = [this](AddressId switch_address, std::uint32_t psn, bool is_answer = false) {
+    Frame frame;
+    frame.kind = FrameKind::kRoce;
+    frame.opcode = is_answer ? wire::Opcode::kAck : wire::Opcode::kWriteMiddle;
+    frame.mirror = {switch_address, 5};
+    frame.src = is_answer ? 1 : 0;
+    frame.dst = is_answer ? 0 : 1;
+    frame.dest_qp = 0x11;
+    frame.psn = psn;
+    frame.ttl = 64;
+    frame.point = copies.point_of(frame, streams, addresses, capture);
+    streams.see(frame);
+    return frame.point;
+  };
+  EXPECT_EQ(see_of(7, 100), 0u);
+  EXPECT_EQ(see_of(8, 100), 1u);
+  EXPECT_EQ(see_of(8, 101), 1u) << "the first session has lost it";
+  EXPECT_EQ(see_of(7, 102), 0u);
+  EXPECT_EQ(see_of(8, 100, true), 1u) << "answers belong to the session that has the requests";
+  EXPECT_EQ(see_of(7, 100, true), 0u);
 }
 
 TEST_F(BridgedCopiesTest, LostCopiesAreAllowed) {

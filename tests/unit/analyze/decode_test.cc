@@ -173,7 +173,7 @@ TEST(Decode, ErspanIsTakenOff) {
   expect_write(decoded(second));
   EXPECT_EQ(decoded(second).frame.tunnel, Tunnel::kErspan2);
   EXPECT_EQ(decoded(second).frame.tunnel_id, 5U);
-  EXPECT_EQ(decoded(second).frame.tunnel_sequence, 1000U);
+  EXPECT_EQ(decoded(second).frame.mirror_sequence, 1000U);
   EXPECT_EQ(decoded(second).frame.wire_B, inner.size());
 
   const Buffer third = wire::build_erspan_frame(tunnel, wire::erspan3_at(5, 6, 1, 2, true), inner);
