@@ -2,10 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analyze/cnps.h"
+#include "analyze/nearest.h"
 
 namespace weft::analyze {
 namespace {
@@ -52,6 +55,125 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
                 sender.ce_pending,
                 {{sender.pending_frame, sender.pending_ns, sender.point, "CE, and no CNP follows"}},
                 np_remedies()});
+}
+
+// A receiver that tells some of its senders, and one of them never. Whoever shares the interval of a port gets CNPs by
+// his marks; and one whose marks never are the first after a CNP may always come second.
+void Cnps::find_unequal(Findings& findings, const Reading& reading, const CnpSender& receiver) const {
+  constexpr double kFewestExpected = 10;  // by chance none of so many goes to it once in 20,000 times
+  constexpr std::uint64_t kFewestFirsts = 5;
+  for (const auto& [key, debt] : debts_) {
+    if (debt.point != receiver.point || debt.receiver != receiver.address || debt.cnps > 0) continue;
+    const double share = static_cast<double>(debt.ce) / static_cast<double>(receiver.ce);
+    if (share * static_cast<double>(receiver.cnps) < kFewestExpected || debt.first_after_cnp < kFewestFirsts) continue;
+    // Only where the way back is seen.
+    if (!reading.streams.has_any(debt.point, debt.receiver, debt.sender)) continue;
+    findings.add({"cnp.missing",
+                  fmt::format("{} > {}", reading.addresses.text(debt.sender), reading.addresses.text(debt.receiver)),
+                  fmt::format("{} CE-marked packets arrive and no CNP goes to their sender; others get {} for {} marks",
+                              debt.ce, receiver.cnps, receiver.ce - debt.ce),
+                  "the notification point is off for the priority of these packets, or CNPs to this sender are lost or "
+                  "take another way before this capture point",
+                  debt.ce,
+                  {debt.first_ce},
+                  np_remedies()});
+  }
+}
+
+namespace {
+
+// CNPs to one queue pair, at each point that sees what goes to it.
+struct CnpPath {
+  StreamId near = kNone, far = kNone;  // nearest to the sender of the CNPs, and farthest from it
+};
+
+std::uint64_t others(const Stream& stream) {
+  return stream.frames - stream.cnps;
+}
+
+}  // namespace
+
+// What leaves the receiver and does not come to the point nearest to the sender of the data. Of packets of the same
+// stream that are no CNPs, so many are missing there as the capture lacks.
+void Cnps::find_lost(Findings& findings, const Reading& reading) {
+  const Streams& streams = reading.streams;
+  std::map<std::tuple<AddressId, AddressId, std::uint32_t>, CnpPath> paths;
+  for (StreamId id = 0; id < streams.size(); ++id)
+    if (streams[id].cnps > 0) paths.try_emplace({streams[id].src, streams[id].dst, streams[id].dst_qp});
+  for (StreamId id = 0; id < streams.size() && !paths.empty(); ++id) {
+    const auto path = paths.find({streams[id].src, streams[id].dst, streams[id].dst_qp});
+    if (path == paths.end()) continue;
+    CnpPath& at = path->second;
+    if (at.near == kNone || is_nearer(streams, id, at.near)) at.near = id;
+    if (at.far == kNone || is_nearer(streams, at.far, id)) at.far = id;
+  }
+  struct Lost {
+    std::uint64_t sent = 0, lost = 0, streams = 0;
+    PointId near = 0, far = 0;
+  };
+  std::map<std::tuple<AddressId, AddressId, PointId, PointId>, Lost> all;
+  for (const auto& [key, path] : paths) {
+    const Stream &near = streams[path.near], &far = streams[path.far];
+    if (near.point == far.point || others(near) == 0 || others(far) == 0) continue;
+    Lost& lost = all[{near.src, near.dst, near.point, far.point}];
+    const double captured = std::min(1.0, static_cast<double>(others(far)) / static_cast<double>(others(near)));
+    const auto expected = static_cast<std::uint64_t>(captured * near.cnps);
+    lost.near = near.point;
+    lost.far = far.point;
+    lost.sent += near.cnps;
+    lost.lost += expected > far.cnps ? expected - far.cnps : 0;
+    ++lost.streams;
+  }
+  for (const auto& [key, lost] : all) {
+    constexpr std::uint64_t kFewestLost = 5, kLeastShare = 20;
+    if (lost.lost < kFewestLost || lost.lost * kLeastShare < lost.sent) continue;
+    const auto& [src, dst, near, far] = key;
+    findings.add(
+        {"cnp.lost",
+         fmt::format("{} > {}", reading.addresses.text(src), reading.addresses.text(dst)),
+         fmt::format("{} of {} that {} pass do not come to {}", lost.lost, count_text(lost.sent, "CNP"),
+                     point_name(reading, near), point_name(reading, far)),
+         "the class of the CNPs is dropped or policed on the way; or they take another way than the ACKs of "
+         "their queue pair, which this capture does not hold",
+         lost.lost,
+         {},
+         {{"switch", "show queue counters: drops in the queue of DSCP 48; ACLs and policers on the way"},
+          {"NIC", "rdma statistic show link DEV: np_cnp_sent of the receiver, rp_cnp_handled of the sender"}}});
+  }
+}
+
+// Queue pairs that get CNPs and nothing else. One whose packets are not answered, as of UC, gets nothing else; where
+// every stream of data has its answers, no queue pair is left.
+void Cnps::find_strays(Findings& findings, const Reading& reading) {
+  const Streams& streams = reading.streams;
+  std::set<std::pair<AddressId, std::uint32_t>> known, suspects;
+  for (StreamId id = 0; id < streams.size(); ++id) {
+    const Stream& stream = streams[id];
+    (others(stream) > 0 || stream.reverse != kNone ? known : suspects).insert({stream.dst, stream.dst_qp});
+  }
+  std::set<std::tuple<PointId, AddressId, AddressId>> answered, unanswered;  // from whom to whom
+  for (StreamId id = 0; id < streams.size() && !suspects.empty(); ++id) {
+    const Stream& stream = streams[id];
+    if (stream.payload_B > 0 || stream.requests > 0)
+      (stream.reverse == kNone ? unanswered : answered).insert({stream.point, stream.src, stream.dst});
+  }
+  std::set<std::tuple<AddressId, AddressId, std::uint32_t>> said;
+  for (StreamId id = 0; id < streams.size() && !suspects.empty(); ++id) {
+    const Stream& stream = streams[id];
+    const std::tuple data(stream.point, stream.dst, stream.src);
+    if (known.contains({stream.dst, stream.dst_qp}) || !answered.contains(data) || unanswered.contains(data)) continue;
+    if (!said.insert({stream.src, stream.dst, stream.dst_qp}).second) continue;
+    findings.add({"cnp.stray",
+                  place_of(reading, id),
+                  fmt::format("{} to queue pair 0x{:06x}, to which nothing else goes; what {} sends is answered to "
+                              "other queue pairs",
+                              count_text(stream.cnps, "CNP"), stream.dst_qp, reading.addresses.text(stream.dst)),
+                  "the receiver puts a wrong queue pair into its CNPs, which the sender drops; or the queue pair is "
+                  "gone",
+                  stream.cnps,
+                  {{stream.first_frame, stream.first_ns, stream.point, "the first of them"}},
+                  {{"NIC", "rdma statistic show link DEV: rp_cnp_ignored of the sender; firmware of the receiver"}}});
+  }
 }
 
 void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
@@ -161,11 +283,14 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
   for (const auto& [address, sender] : nearest) {
     if (sender->ce > 0 && answers_are_visible(reading, *sender)) {
       find_missing(findings, reading, *sender);
+      find_unequal(findings, reading, *sender);
       find_timing(findings, reading, *sender);
     }
     find_unasked(findings, reading, *sender);
     if (sender->queue_pairs > 0 && (busiest == nullptr || sender->cnps > busiest->cnps)) busiest = sender;
   }
+  find_lost(findings, reading);
+  find_strays(findings, reading);
   if (busiest != nullptr) find_pacing(findings, reading, *busiest);
   if (malformed_ > 0)
     findings.add({"cnp.format",

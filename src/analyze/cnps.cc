@@ -58,10 +58,26 @@ CnpSender* Cnps::sender_of(PointId point, AddressId address) {
   return &senders_[found->second];
 }
 
+CnpDebt* Cnps::debt_of(PointId point, AddressId receiver, AddressId sender) {
+  const std::uint64_t key = mixed_key(std::uint64_t{point} << 32 | receiver, sender);
+  const auto known = debts_.find(key);
+  if (known != debts_.end()) return &known->second;
+  if (debts_.size() == kMostReceivers) return nullptr;
+  CnpDebt debt;
+  debt.point = point;
+  debt.receiver = receiver;
+  debt.sender = sender;
+  return &debts_.emplace(key, debt).first->second;
+}
+
 void Cnps::see_ce(const Frame& frame) {
   ++seen_ce_;
   CnpSender* sender = sender_of(frame.point, frame.dst);
   if (sender == nullptr) return;
+  if (CnpDebt* debt = debt_of(frame.point, frame.dst, frame.src)) {
+    if (debt->ce++ == 0) debt->first_ce = {frame.number, frame.time_ns, frame.point, "the first CE mark"};
+    debt->first_after_cnp += sender->ce_since_cnp == 0 ? 1 : 0;
+  }
   if (sender->ce++ == 0) {
     sender->first_ce_ns = frame.time_ns;
     sender->first_ce_frame = frame.number;
@@ -112,6 +128,7 @@ void Cnps::see_cnp(const Frame& frame) {
   check_format(frame);
   CnpSender* sender = sender_of(frame.point, frame.src);
   if (sender == nullptr) return;
+  if (CnpDebt* debt = debt_of(frame.point, frame.src, frame.dst)) ++debt->cnps;
   if (sender->cnps++ == 0) sender->first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
   const std::int64_t since_cnp_ns = sender->last_cnp_ns == 0 ? -1 : frame.time_ns - sender->last_cnp_ns;
   if (sender->pending_ns != 0) {

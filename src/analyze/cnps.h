@@ -51,6 +51,15 @@ struct CnpSender {
   bool too_many = false;                         // not all gaps of queue pairs are known
 };
 
+// What one receiver owes one sender of data, at one point.
+struct CnpDebt {
+  PointId point = 0;
+  AddressId receiver = 0, sender = 0;
+  std::uint64_t ce = 0, cnps = 0;
+  std::uint64_t first_after_cnp = 0;  // marks that were the first ones since the receiver's CNP before
+  Evidence first_ce{};
+};
+
 class Cnps {
  public:
   void see(const Frame& frame, const Streams&) {
@@ -75,6 +84,7 @@ class Cnps {
   static constexpr std::size_t kMostSenders = 4096, kMostReceivers = 65'536;
 
  private:
+  CnpDebt* debt_of(PointId point, AddressId receiver, AddressId sender);
   CnpSender* sender_of(PointId point, AddressId address);
   void see_ce(const Frame& frame);
   void see_cnp(const Frame& frame);
@@ -82,6 +92,9 @@ class Cnps {
   void check_format(const Frame& frame);
   void note_gap(CnpSender& sender, std::uint64_t scope, std::uint64_t key, std::int64_t time_ns);
   void find_missing(Findings& findings, const Reading& reading, const CnpSender& sender) const;
+  void find_unequal(Findings& findings, const Reading& reading, const CnpSender& receiver) const;
+  static void find_lost(Findings& findings, const Reading& reading);
+  static void find_strays(Findings& findings, const Reading& reading);
   void find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const;
   void find_unasked(Findings& findings, const Reading& reading, const CnpSender& sender) const;
   void find_pacing(Findings& findings, const Reading& reading, const CnpSender& sender) const;
@@ -89,6 +102,7 @@ class Cnps {
 
   std::unordered_map<std::uint64_t, std::uint32_t> by_key_;  // point and address
   std::vector<CnpSender> senders_;
+  std::unordered_map<std::uint64_t, CnpDebt> debts_;            // by a hash of its point and addresses
   std::unordered_map<std::uint64_t, std::int64_t> last_to_[2];  // last CNP to an address, a queue pair
   std::uint64_t seen_ce_ = 0, seen_cnps_ = 0;
   std::uint64_t malformed_ = 0;

@@ -68,6 +68,8 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"pause.share", kWarning, "a class is paused much of the time"},
     // Congestion control.
     {"cnp.missing", kError, "CE marks without CNPs"},
+    {"cnp.lost", kError, "CNPs are lost on the way"},
+    {"cnp.stray", kWarning, "CNPs to a queue pair that nothing else goes to"},
     {"cnp.unasked", kWarning, "CNPs without CE marks"},
     {"cnp.format", kError, "malformed CNP"},
     {"cnp.interval", kWarning, "CNPs closer or wider apart than their interval"},
@@ -121,7 +123,6 @@ constexpr std::array kKinds = std::to_array<FindingKind>({
     {"cnp.source-port", kNote, "CNPs with source port 0"},
     {"cnp.pacing", kNote, "interval and scope of CNPs"},
     {"traffic-class.no-ecn", kNote, "no RoCE packet is ECN-capable"},
-    {"rate-reaction.fit", kNote, "DCQCN parameters that fit"},
     {"connection-setup.timeout", kNote, "timeouts and retries against the handshake"},
     {"counters.elsewhere", kNote, "counters of a port that was not captured itself"},
     {"uet.seen", kNote, "Ultra Ethernet packets"},

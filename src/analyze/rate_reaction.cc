@@ -43,7 +43,6 @@ void RateReaction::see_told(Reaction& reaction, double rate_bps, std::int64_t st
   if (reaction.episodes == 1 && is_soon && end_ns > reaction.first_cnp.time_ns + kReact_ns &&
       (reaction.first_least_bps <= 0 || rate_bps < reaction.first_least_bps)) {
     reaction.first_least_bps = rate_bps;
-    reaction.first_cnps = reaction.cnps;
   }
   if (!is_soon || reaction.dose_before_window < kFewestDose) return;
   if (reaction.told_since_ns == 0) reaction.told_since_ns = start_ns;
@@ -77,17 +76,7 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
     if (cut < kMoreToSend) {
       ++reaction.cuts;
       reaction.cut_sum += cut;
-      reaction.fresh_cuts += reaction.measure_is_fresh ? 1 : 0;
-      reaction.fresh_cut_sum += reaction.measure_is_fresh ? cut : 0;
-      if (reaction.fit == kNone) {
-        reaction.fit = static_cast<std::uint32_t>(fits_.size());
-        fits_.emplace_back();
-      }
-      fits_[reaction.fit].see_cut(2 * (1 - cut));
     }
-    reaction.cut_ns = start_ns;
-    reaction.cut_from_bps = reaction.measure_before_bps;
-    reaction.cut_to_bps = rate_bps;
     reaction.measure_from_ns = 0;
   }
   if (start_ns - reaction.last_cnp_ns < kFresh_ns) {
@@ -95,9 +84,6 @@ void RateReaction::see_window(Reaction& reaction, double rate_bps, std::int64_t 
     reaction.windows_B += rate_bps * static_cast<double>(end_ns - start_ns) / 8e9;
     reaction.windows_ns += end_ns - start_ns;
   }
-  if (reaction.cut_ns != 0 && reaction.half_recovered_ns < 0 && reaction.cut_to_bps < 0.9 * reaction.cut_from_bps &&
-      reaction.last_cnp_ns < reaction.cut_ns && rate_bps >= 0.55 * reaction.cut_to_bps + 0.45 * reaction.cut_from_bps)
-    reaction.half_recovered_ns = start_ns - reaction.cut_ns;
   if (start_ns < reaction.last_cnp_ns + kReact_ns) return;
   reaction.quiet_ns += end_ns - start_ns;
   if (reaction.quiet_windows++ == 0) {
@@ -124,15 +110,7 @@ bool RateReaction::is_steady(const Reaction& reaction) {
          reaction.quiet_most_bps < 1.2 * reaction.quiet_last_bps;
 }
 
-void RateReaction::end_quiet(Reaction& reaction, std::int64_t now_ns) {
-  const std::int64_t length_ns = now_ns - reaction.quiet_from_ns;
-  // Most windows must be there, or the sender had nothing to send.
-  if (reaction.quiet_windows > 0 && length_ns > reaction.best_ns && reaction.quiet_ns * 10 >= length_ns * 8) {
-    reaction.best_ns = length_ns;
-    reaction.best_first_bps = reaction.quiet_first_bps;
-    reaction.best_last_bps = reaction.quiet_last_bps;
-    reaction.best_is_steady = is_steady(reaction);
-  }
+void RateReaction::end_quiet(Reaction& reaction) {
   reaction.quiet_windows = 0;
   reaction.stall_is_judged = false;
   reaction.quiet_ns = 0;
@@ -158,7 +136,10 @@ double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
 void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& streams) {
   // It goes to the sender's queue pair; the data goes the other way.
   StreamId data = streams[id].reverse;
-  if (data == kNone) data = streams.only_between(frame.point, frame.dst, frame.src);
+  if (data == kNone) {
+    data = streams.only_between(frame.point, frame.dst, frame.src);
+    if (data != kNone && streams[data].reverse != kNone) data = kNone;  // answered to another queue pair
+  }
   if (data == kNone || data >= windows_.size()) {
     ++unpaired_cnps_;
     return;
@@ -173,18 +154,15 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
     window.reaction = static_cast<std::uint32_t>(reactions_.size());
   }
   Reaction& reaction = reactions_[window.reaction - 1];
-  end_quiet(reaction, frame.time_ns);
+  end_quiet(reaction);
   if (reaction.cnps++ == 0) reaction.first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
-  const bool is_fresh = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= kFresh_ns;
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
   add_dose(reaction, frame.time_ns);
-  if (reaction.fit != kNone) fits_[reaction.fit].see_cnp(frame.time_ns - reaction.last_cnp_ns);
   reaction.last_cnp_ns = frame.time_ns;
   const double before_bps = rate_before(window, frame.time_ns);
   if (before_bps > 0 && is_alone) {
     reaction.measure_from_ns = frame.time_ns + kReact_ns;
     reaction.measure_before_bps = before_bps;
-    reaction.measure_is_fresh = is_fresh;
   } else {
     reaction.measure_from_ns = 0;
   }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyze/alpha_fit.h"
 #include "analyze/finding.h"
 #include "analyze/pause_lanes.h"
 #include "analyze/stream_marks.h"
@@ -32,16 +31,13 @@ struct Reaction {
   double told_B = 0, told_allowed_ns = 0;  // allowed: their time by the share of the port's speed that DCQCN leaves
   std::int64_t told_ns = 0, told_from_ns = 0, told_to_ns = 0, told_since_ns = 0;
   bool is_behind_queue = false;  // its data is marked already here: a queue sends on what came before
-  // The first episode: lowest rate, and CNPs until then.
-  double first_least_bps = 0;
-  std::uint64_t first_cnps = 0;
+  double first_least_bps = 0;    // of the first episode
   // Cuts: the rate after a CNP that came alone over the rate before it.
-  std::uint64_t cuts = 0, fresh_cuts = 0;
-  double cut_sum = 0, fresh_cut_sum = 0;
+  std::uint64_t cuts = 0;
+  double cut_sum = 0;
   // Waiting for the window after a CNP; 0: not.
   std::int64_t measure_from_ns = 0;
   double measure_before_bps = 0;
-  bool measure_is_fresh = false;
   // Windows while CNPs come.
   std::uint64_t windows = 0;
   double windows_B = 0;
@@ -50,19 +46,11 @@ struct Reaction {
   std::int64_t quiet_from_ns = 0;
   double quiet_first_bps = 0, quiet_last_bps = 0, quiet_least_bps = 0, quiet_most_bps = 0;
   std::uint64_t quiet_windows = 0;
-  std::int64_t quiet_ns = 0;            // in these windows
-  std::int64_t half_recovered_ns = -1;  // after the cut, until half of it was back
-  std::int64_t cut_ns = 0;
-  double cut_from_bps = 0, cut_to_bps = 0;
+  std::int64_t quiet_ns = 0;  // in these windows
   // The first kQuiet_ns of a quiet time, where the rate rose least.
   double stall_first_bps = 0, stall_last_bps = 0;
   std::int64_t stall_ns = 0;
   bool stall_is_judged = false;  // of this quiet time
-  // The longest quiet time.
-  double best_first_bps = 0, best_last_bps = 0;
-  std::int64_t best_ns = 0;
-  bool best_is_steady = false;
-  std::uint32_t fit = kNone;  // of alpha's gain, from the first cut that was measured on
 };
 
 // Whether a stream shows what its sender does with CNPs.
@@ -134,17 +122,14 @@ class RateReaction {
   void see_nak(StreamId id, const Streams& streams);
   static bool is_steady(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);
-  static void end_quiet(Reaction& reaction, std::int64_t now_ns);
+  static void end_quiet(Reaction& reaction);
   void find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const;
   static ReactionEvidence evidence_of(const Reaction& reaction, const Reading& reading);
   void judge(Findings& findings, const Reading& reading) const;
-  void add_gain(std::string& text) const;
   void find_slow(Findings& findings, const Reading& reading, const Reaction& reaction) const;
-  void describe(Findings& findings, const Reading& reading) const;
 
   std::vector<Window> windows_;
   std::vector<Reaction> reactions_;
-  std::vector<AlphaFit> fits_;
   std::uint64_t unpaired_cnps_ = 0;
 };
 

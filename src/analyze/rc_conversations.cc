@@ -19,6 +19,7 @@ struct StreamGroup {
   std::size_t begin = 0, end = 0;  // in the sorted list
   std::uint32_t reverse = kNone;
   std::uint64_t requests = 0;
+  bool is_cnps_alone = true;
 };
 
 std::uint64_t sent_at(const RcFlow* flow) {
@@ -224,8 +225,9 @@ std::vector<RcConversation> rc_conversations(const RcContext& context, const Add
   std::vector<StreamGroup> groups;
   std::vector<std::uint32_t> group_of(streams.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || key(order[i - 1]) != key(order[i])) groups.push_back({i, i, kNone, 0});
+    if (i == 0 || key(order[i - 1]) != key(order[i])) groups.push_back({i, i, kNone, 0, true});
     groups.back().end = i + 1;
+    groups.back().is_cnps_alone &= streams[order[i]].cnps == streams[order[i]].frames;
     groups.back().requests = std::max<std::uint64_t>(groups.back().requests, streams[order[i]].requests);
     group_of[order[i]] = static_cast<std::uint32_t>(groups.size() - 1);
   }
@@ -242,6 +244,7 @@ std::vector<RcConversation> rc_conversations(const RcContext& context, const Add
   std::vector<RcConversation> conversations;
   for (const std::uint32_t at : by_age) {
     if (used[at] || conversations.size() == kMostConversations) continue;
+    if (groups[at].reverse == kNone && groups[at].is_cnps_alone) continue;  // of no conversation that was seen
     std::uint32_t forward = at, backward = groups[at].reverse;
     used[at] = true;
     if (backward != kNone) {

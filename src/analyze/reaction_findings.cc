@@ -20,15 +20,6 @@ constexpr std::uint64_t kFewestTold = 5;
 // A change of a rate that windows of some packets cannot show.
 constexpr double kNoise = 0.02;
 constexpr std::uint64_t kFewestSmallCuts = 3;
-bool can_tell(std::uint64_t cuts, double sum) {
-  return cuts >= kFewestSmallCuts || (cuts > 0 && sum < (1 - kNoise) * static_cast<double>(cuts));
-}
-// What a CNP leaves, and the alpha that it means.
-std::string cut_text(double left, std::uint64_t measured) {
-  if (left > 1 - kNoise) return fmt::format("more than {:.2f} of the rate ({} measured)", 1 - kNoise, measured);
-  return fmt::format("{:.2f} of the rate (alpha {:.2f}, {} measured)", left, std::min(2 * (1 - left), 1.0), measured);
-}
-
 double reaction_gbps(double rate_bps) {
   return rate_bps / 1e9;
 }
@@ -108,58 +99,19 @@ void RateReaction::find_slow(Findings& findings, const Reading& reading, const R
                  {"NIC", "mlxconfig -d DEV q | grep RPG_"}}});
 }
 
-// One note: the parameters of DCQCN that the reactions fit.
-void RateReaction::describe(Findings& findings, const Reading& reading) const {
-  std::uint64_t cnps = 0, cuts = 0, fresh = 0, halves = 0, rises = 0;
-  double cut_sum = 0, fresh_sum = 0, half_sum_ns = 0, rise_sum = 0;
-  const Reaction* most = nullptr;
-  for (const Reaction& reaction : reactions_) {
-    cnps += reaction.cnps;
-    cuts += reaction.cuts - reaction.fresh_cuts;
-    cut_sum += reaction.cut_sum - reaction.fresh_cut_sum;
-    fresh += reaction.fresh_cuts;
-    fresh_sum += reaction.fresh_cut_sum;
-    if (reaction.half_recovered_ns > 0) {
-      ++halves;
-      half_sum_ns += static_cast<double>(reaction.half_recovered_ns);
-    }
-    if (reaction.best_ns > kQuiet_ns / 5 && reaction.best_is_steady) {
-      ++rises;
-      rise_sum += (reaction.best_last_bps - reaction.best_first_bps) / static_cast<double>(reaction.best_ns);
-    }
-    if (most == nullptr || reaction.cnps > most->cnps) most = &reaction;
-  }
-  const bool has_first = most != nullptr && most->before_bps > 0 && most->first_least_bps > 0;
-  if (!can_tell(fresh, fresh_sum) && !can_tell(cuts, cut_sum) && !has_first) return;
-  std::string text = count_text(cnps, "CNP") + " to " + count_text(reactions_.size(), "stream");
-  if (has_first && most->first_least_bps < (1 - kNoise) * most->before_bps)
-    text += fmt::format("; here the first {} the rate from {:.1f} to {:.1f} Gb/s",
-                        most->first_cnps == 1 ? "takes" : fmt::format("{} take", most->first_cnps),
-                        reaction_gbps(most->before_bps), reaction_gbps(most->first_least_bps));
-  if (can_tell(fresh, fresh_sum))
-    text += "; a CNP after 0.5 ms without leaves " + cut_text(fresh_sum / static_cast<double>(fresh), fresh);
-  if (can_tell(cuts, cut_sum))
-    text += "; one among others leaves " + cut_text(cut_sum / static_cast<double>(cuts), cuts);
-  if (halves > 0)
-    text += fmt::format("; half of a cut is back after {:.0f} us (RPG_TIME_RESET)",
-                        half_sum_ns / static_cast<double>(halves) / 1000);
-  if (rises > 0)
-    text += fmt::format("; without CNPs the rate rises by {:.2f} Gb/s in 1 ms",
-                        rise_sum / static_cast<double>(rises) / 1e3);
-  add_gain(text);
-  findings.add({"rate-reaction.fit", place_of(reading, most->stream), text, "", cnps, {most->first_cnp}});
-}
-
-// Of the points that saw a stream, the one nearest to its sender.
+// Of the points that saw a stream, the one nearest to its sender. A stream whose CNPs did not come that far is left
+// out: its sender may not have got them.
 void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes) {
   const auto key = [&](const Reaction& reaction) {
     const Stream& stream = reading.streams[reaction.stream];
     return std::tuple(stream.src, stream.dst, stream.dst_qp);
   };
   std::map<std::tuple<AddressId, AddressId, std::uint32_t>, StreamId> nearest;
-  for (const Reaction& reaction : reactions_) {
-    const auto [at, is_new] = nearest.try_emplace(key(reaction), reaction.stream);
-    if (!is_new && is_nearer(reading.streams, reaction.stream, at->second)) at->second = reaction.stream;
+  for (const Reaction& reaction : reactions_) nearest.try_emplace(key(reaction), reaction.stream);
+  for (StreamId id = 0; id < reading.streams.size(); ++id) {
+    const Stream& stream = reading.streams[id];
+    const auto at = nearest.find({stream.src, stream.dst, stream.dst_qp});
+    if (at != nearest.end() && stream.payload_B > 0 && is_nearer(reading.streams, id, at->second)) at->second = id;
   }
   std::erase_if(reactions_, [&](const Reaction& reaction) { return nearest.at(key(reaction)) != reaction.stream; });
   std::stable_sort(reactions_.begin(), reactions_.end(), [&](const Reaction& one, const Reaction& other) {
@@ -170,24 +122,6 @@ void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes)
     if (reading.capture.points[point].speed_bps != 0)
       reaction.before_bps = std::min(reaction.before_bps, static_cast<double>(lanes.speed_bps(point)));
   }
-}
-
-// The gain of alpha, where the cuts tell it.
-void RateReaction::add_gain(std::string& text) const {
-  AlphaFit all;
-  for (const Reaction& reaction : reactions_)
-    if (reaction.fit != kNone && !reaction.has_loss) all.add(fits_[reaction.fit]);
-  const auto gain = all.best();
-  if (!gain) return;
-  if (gain->is_bound) {
-    text += fmt::format("; alpha is gone by the next cut: g is {:.4f} in 1 us or more ({} of cuts measured)",
-                        gain->least, count_text(gain->measured, "pair"));
-    return;
-  }
-  text += fmt::format(
-      "; alpha falls to half in {:.0f} us without CNPs: g is {:.4f} ({:.4f} to {:.4f}) in 1 us, DCE_TCP_G {:.0f} with "
-      "DCE_TCP_RTT 1 ({} of cuts measured)",
-      gain->half_life_us(), gain->g, gain->least, gain->most, 1024 * (1 - gain->g), count_text(gain->measured, "pair"));
 }
 
 ReactionEvidence RateReaction::evidence_of(const Reaction& reaction, const Reading& reading) {
@@ -221,11 +155,10 @@ void RateReaction::judge(Findings& findings, const Reading& reading) const {
 void RateReaction::finish(Findings& findings, const Reading& reading, const PauseLanes& lanes) {
   keep_nearest(reading, lanes);
   for (Reaction& reaction : reactions_) {
-    end_quiet(reaction, reading.streams[reaction.stream].last_ns);
+    end_quiet(reaction);
     find_slow(findings, reading, reaction);
   }
   find_deaf(findings, reading, lanes);
-  describe(findings, reading);
   judge(findings, reading);
 }
 

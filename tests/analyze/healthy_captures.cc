@@ -183,7 +183,7 @@ std::vector<PlantedCase> healthy_captures() {
   healthy("Credits", "end-to-end credits that are kept",
           pair_lab(transfer("send, size: 1000 B, count: 40, depth: 4"), credits), "all");
   healthy("MarksAndCnps", "CE marks, CNPs and a sender that slows down", marked, "all", nullptr, {}, kHeaders).found = {
-      "cnp.pacing", "rate-reaction.fit"};
+      "cnp.pacing"};
   healthy("IncastDcqcn", "an incast with ECN, DCQCN and short pauses", switch_lab(9, incast_ecn), "all", nullptr, {},
           kHeaders);
   healthy("IncastSmall", "an incast that the buffer holds", switch_lab(5, incast_ecn), "h0:p0,h1:p0");

@@ -32,6 +32,40 @@ void without_cnps(EditableCapture& capture) {
   });
 }
 
+// Those that come to the sender's port; so many of ten.
+void lose_cnps(EditableCapture& capture, std::size_t of_ten) {
+  std::size_t n = 0;
+  std::erase_if(capture.records, [&](const Record& each) {
+    if (capture.interfaces[each.interface].name != "node00:p0") return false;
+    const auto frame = wire::parse_roce_frame(each.bytes);
+    return frame && frame->headers.opcode == Opcode::kCnp && n++ % 10 < of_ten;
+  });
+}
+
+void without_cnps_at_sender(EditableCapture& capture) {
+  lose_cnps(capture, 10);
+}
+
+void with_few_cnps_at_sender(EditableCapture& capture) {
+  lose_cnps(capture, 6);
+}
+
+void cnps_to_nobody(EditableCapture& capture) {
+  for (std::size_t at : capture.find(is_opcode(Opcode::kCnp)))
+    capture.rewrite(at, [](RoceHeaders& headers) { headers.dest_qp = 0xabcdef; });
+}
+
+// The receiver never tells the host with the highest address.
+void without_cnps_to_one(EditableCapture& capture) {
+  wire::IpAddress last{};
+  const std::vector<std::size_t> cnps = capture.find(is_opcode(Opcode::kCnp));
+  for (std::size_t at : cnps) last = std::max(last, capture.frame(at).headers.dst_ip);
+  std::erase_if(capture.records, [&](const Record& each) {
+    const auto frame = wire::parse_roce_frame(each.bytes);
+    return frame && frame->headers.opcode == Opcode::kCnp && frame->headers.dst_ip == last;
+  });
+}
+
 void without_marks(EditableCapture& capture) {
   for (std::size_t at : capture.find(is_data_request))
     capture.rewrite(at,
@@ -99,6 +133,10 @@ std::vector<PlantedCase> notification_faults() {
       "qos: {profile: roce-lossless}\nnodes: {h3: {qos: {dscp: 0, priority: 0}}}\n"
       "workloads:\n  - {name: incast, flows: incast, hosts: all, to: h0, size: 200 kB}\n";
 
+  const std::string four_senders =
+      "qos: {profile: roce-lossless}\n"
+      "workloads:\n  - {name: incast, flows: incast, hosts: all, to: h0, size: 8 MB}\n";
+
   std::vector<PlantedCase> rows;
   rows.push_back({"SilentNotificationPoint",
                   "a NIC that sends one CNP in 100 ms",
@@ -112,6 +150,23 @@ std::vector<PlantedCase> notification_faults() {
                   "",
                   kHeaders});
   rows.push_back({"NoCnp", "CE marks that no CNP answers", marks, "node01:p0", without_cnps, "cnp.missing"});
+  rows.push_back({"CnpsLostOnTheWay", "CNPs that leave the receiver and do not come to the sender", marks, "all",
+                  without_cnps_at_sender, "cnp.lost"});
+  rows.push_back({"SixInTenCnpsLost", "six of ten CNPs that do not come to the sender", marks, "all",
+                  with_few_cnps_at_sender, "cnp.lost"});
+  rows.push_back(
+      {"CnpsToNobody", "CNPs with a queue pair that nobody has", marks, "node01:p0", cnps_to_nobody, "cnp.stray"});
+  rows.push_back({"OneSenderWithoutCnps",
+                  "an incast of four senders, one of which gets no CNP",
+                  switch_lab(5, four_senders),
+                  "h0:p0",
+                  without_cnps_to_one,
+                  "cnp.missing",
+                  {},
+                  {},
+                  {},
+                  "",
+                  kHeaders});
   rows.push_back({"CnpWithoutMark", "CNPs though nothing was marked", marks, "all", without_marks, "cnp.unasked"});
   rows.push_back({"CnpWithoutBecn", "CNPs without BECN", marks, "node01:p0", without_becn, "cnp.format"});
   rows.push_back({"CnpBursts",

@@ -186,6 +186,98 @@ TEST(Cnps, ScopeFollowsFromSmallestGaps) {
   }
 }
 
+// Packets of host `from` to host 1, one in ten marked, in turns; CNPs go to those that `tells` names.
+template <typename Tells>
+void mark_senders(CongestionBench& bench, std::uint32_t rounds, Tells tells) {
+  std::int64_t now_ns = 1'000;
+  for (std::uint32_t i = 0; i < rounds; ++i) {
+    for (const AddressId from : {0U, 2U, 3U, 4U}) {
+      Frame data = marked_frame(now_ns, i);
+      data.src = from;
+      data.dest_qp = 0x10 + from;
+      bench.see(data);
+      Frame answer = answering_ack(now_ns + 200, i);
+      answer.dst = from;
+      answer.dest_qp = 0x20 + from;
+      bench.see(answer);
+      if (tells(from, i)) {
+        Frame cnp = answering_cnp(now_ns + 500);
+        cnp.dst = from;
+        cnp.dest_qp = 0x20 + from;
+        bench.see(cnp);
+      }
+      now_ns += 5'000;
+    }
+  }
+}
+
+TEST(Cnps, SenderThatGetsNoneIsFound) {
+  CongestionBench bench;
+  mark_senders(bench, 100, [](AddressId from, std::uint32_t) { return from != 3; });
+  bench.finish();
+  const Finding* found = bench.find("cnp.missing");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->where, "10.0.0.3 > 10.0.0.1");
+  EXPECT_EQ(found->count, 100u);
+}
+
+// The interval is that of the port: only the first packet of a burst makes a CNP, which is always the same sender's.
+TEST(Cnps, SenderThatAlwaysComesSecondIsNotMissed) {
+  CongestionBench bench;
+  mark_senders(bench, 100, [](AddressId from, std::uint32_t) { return from == 0; });
+  bench.finish();
+  const Finding* found = bench.find("cnp.missing");
+  EXPECT_TRUE(found == nullptr || found->where == "10.0.0.2 > 10.0.0.1") << found->where;
+}
+
+// At the receiver, point 1, all CNPs are seen; at the sender, point 0, those that `arrives` lets pass.
+template <typename Arrives>
+const Finding* lost_cnps(CongestionBench& bench, Arrives arrives) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    const std::int64_t at_ns = 1'000 + i * 60'000;
+    for (const PointId point : {0U, 1U}) {
+      Frame data = point == 0 ? data_frame(at_ns, 0, 1, 0x11, i) : marked_frame(at_ns + 500, i);
+      data.point = point;
+      bench.see(data);
+    }
+    for (const PointId point : {1U, 0U}) {
+      Frame ack = answering_ack(at_ns + 1'000 + 500 * (1 - point), i);
+      ack.point = point;
+      if (point == 1 || i % 10 != 3) bench.see(ack);  // the capture at the sender is not complete
+      Frame cnp = answering_cnp(at_ns + 1'100 + 500 * (1 - point));
+      cnp.point = point;
+      if (point == 1 || arrives(i)) bench.see(cnp);
+    }
+  }
+  bench.finish();
+  return bench.find("cnp.lost");
+}
+
+TEST(Cnps, CnpsThatDoNotArriveAreLost) {
+  CongestionBench none({"h0:p0", "h1:p0"}), half({"h0:p0", "h1:p0"}), most({"h0:p0", "h1:p0"});
+  const Finding* found = lost_cnps(none, [](std::uint32_t) { return false; });
+  ASSERT_NE(found, nullptr);
+  EXPECT_NE(found->what.find("h1:p0 pass do not come to h0:p0"), std::string::npos) << found->what;
+  EXPECT_NE(lost_cnps(half, [](std::uint32_t i) { return i % 2 == 0; }), nullptr);
+  EXPECT_EQ(lost_cnps(most, [](std::uint32_t i) { return i % 10 != 7; }), nullptr) << "as many as the capture lacks";
+}
+
+TEST(Cnps, QueuePairThatGetsNothingElseIsStray) {
+  for (const bool is_answered : {true, false}) {  // not answered: as UC, whose queue pair gets CNPs alone
+    CongestionBench bench;
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      bench.see(marked_frame(1'000 + i * 60'000, i));
+      if (is_answered) bench.see(answering_ack(1'500 + i * 60'000, i));
+      Frame cnp = answering_cnp(2'000 + i * 60'000);
+      cnp.dest_qp = 0x999;
+      bench.see(cnp);
+    }
+    bench.streams.pair_cnps();
+    bench.finish();
+    EXPECT_EQ(bench.find("cnp.stray") != nullptr, is_answered);
+  }
+}
+
 TEST(TimeHistogram, MedianIsNearValue) {
   TimeHistogram histogram;
   EXPECT_EQ(histogram.median_ns(), -1);
