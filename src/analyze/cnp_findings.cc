@@ -91,6 +91,17 @@ std::uint64_t others(const Stream& stream) {
   return stream.frames - stream.cnps;
 }
 
+// Does all of the connection pass this point? Where packets are sprayed over several paths, a point of one of them sees
+// fewer than there are PSNs.
+bool sees_all(const Streams& streams, const Stream& stream) {
+  if (stream.reverse == kNone) return false;
+  const Stream& other = streams[stream.reverse];
+  const Stream& asks = stream.requests > other.requests ? stream : other;
+  const std::uint64_t psns = ((asks.newest_request_psn - asks.first_request_psn) & 0xffffff) + 1;
+  const std::uint64_t packets = std::uint64_t{stream.requests} + stream.responses + other.requests + other.responses;
+  return packets * 5 >= psns * 4;
+}
+
 }  // namespace
 
 // What leaves the receiver and does not come to the point nearest to the sender of the data. Of packets of the same
@@ -114,7 +125,8 @@ void Cnps::find_lost(Findings& findings, const Reading& reading) {
   std::map<std::tuple<AddressId, AddressId, PointId, PointId>, Lost> all;
   for (const auto& [key, path] : paths) {
     const Stream &near = streams[path.near], &far = streams[path.far];
-    if (near.point == far.point || others(near) == 0 || others(far) == 0) continue;
+    if (near.point == far.point || others(near) == 0 || others(far) * 5 < others(near) * 4) continue;
+    if (!sees_all(streams, near) || !sees_all(streams, far)) continue;
     Lost& lost = all[{near.src, near.dst, near.point, far.point}];
     const double captured = std::min(1.0, static_cast<double>(others(far)) / static_cast<double>(others(near)));
     const auto expected = static_cast<std::uint64_t>(captured * near.cnps);
@@ -157,10 +169,12 @@ void Cnps::find_strays(Findings& findings, const Reading& reading) {
     if (stream.payload_B > 0 || stream.requests > 0)
       (stream.reverse == kNone ? unanswered : answered).insert({stream.point, stream.src, stream.dst});
   }
+  constexpr std::uint32_t kFewestCnps = 5;  // fewer may be on their way when the capture begins
   std::set<std::tuple<AddressId, AddressId, std::uint32_t>> said;
   for (StreamId id = 0; id < streams.size() && !suspects.empty(); ++id) {
     const Stream& stream = streams[id];
     const std::tuple data(stream.point, stream.dst, stream.src);
+    if (stream.cnps < kFewestCnps) continue;
     if (known.contains({stream.dst, stream.dst_qp}) || !answered.contains(data) || unanswered.contains(data)) continue;
     if (!said.insert({stream.src, stream.dst, stream.dst_qp}).second) continue;
     findings.add({"cnp.stray",
