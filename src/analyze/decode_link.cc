@@ -1,6 +1,7 @@
 // What the first bytes of a captured packet are, by link type: Ethernet, Linux cooked, BSD loopback, raw IP, ERF
 // records, InfiniBand from the local route header on.
 #include "analyze/decoder.h"
+#include "analyze/erf.h"
 #include "pcap/link_type.h"
 #include "wire/ethernet.h"
 #include "wire/pfc.h"
@@ -108,8 +109,7 @@ void Decoder::raw_ip(Rest rest) {
 // A record of Endace's Extensible Record Format: 16 bytes, extension headers of 8, then what its type says.
 void Decoder::erf(Rest rest) {
   constexpr std::size_t kHeader_B = 16, kExtension_B = 8, kEthernetPad_B = 2;
-  constexpr std::uint8_t kMore = 0x80, kEthernet = 2, kColorEthernet = 11, kDsmColorEthernet = 16,
-                         kColorHashEthernet = 20, kInfiniBand = 21, kIpv4 = 22, kIpv6 = 23, kInfiniBandLink = 25;
+  constexpr std::uint8_t kMore = 0x80;
   if (rest.bytes.size() < kHeader_B) return;
   const std::uint8_t type = rest.bytes[8];
   const std::size_t wire_B = be16(rest.bytes, 14);
@@ -121,8 +121,7 @@ void Decoder::erf(Rest rest) {
     rest = rest.after(kExtension_B);
   }
   const std::uint8_t base_type = type & 0x7f;
-  const bool is_ethernet = base_type == kEthernet || base_type == kColorEthernet || base_type == kDsmColorEthernet ||
-                           base_type == kColorHashEthernet;
+  const bool is_ethernet = is_erf_ethernet(base_type);
   if (is_ethernet) rest = rest.after(kEthernetPad_B);
   // What was on the wire; the record is padded to eight bytes behind it.
   rest.bytes = rest.bytes.first(std::min(rest.bytes.size(), wire_B));
@@ -131,9 +130,9 @@ void Decoder::erf(Rest rest) {
   frame_.cut = rest.bytes.size() < wire_B;
   if (is_ethernet) {
     ethernet(rest);
-  } else if (base_type == kInfiniBand || base_type == kInfiniBandLink) {
+  } else if (is_erf_infiniband(base_type)) {
     infiniband(rest);
-  } else if (base_type == kIpv4 || base_type == kIpv6) {
+  } else if (is_erf_ip(base_type)) {
     raw_ip(rest);
   } else {
     frame_.kind = FrameKind::kOther;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/decode.h"
+#include "analyze/erf.h"
 #include "analyze/tree_maker.h"
 #include "pcap/link_type.h"
 #include "wire/ethernet.h"
@@ -82,6 +83,8 @@ void TreeMaker::link(std::uint16_t link_type, std::size_t wire_B) {
     case pcap::kLinkTypeIpv4:
     case pcap::kLinkTypeIpv6:
       return raw_ip(0, wire_B);
+    case pcap::kLinkTypeErf:
+      return erf(wire_B);
     case pcap::kLinkTypeInfiniBand:
       return infiniband(0, wire_B);
     default:
@@ -168,8 +171,40 @@ void TreeMaker::mac_control(std::size_t at, std::size_t end) {
   data(at + 20, end, "Padding");
 }
 
+// A record of Endace's Extensible Record Format: 16 bytes, extension headers of 8, then what its type says.
+void TreeMaker::erf(std::size_t end) {
+  constexpr std::size_t kHeader_B = 16, kExtension_B = 8, kEthernetPad_B = 2;
+  if (!has(0, kHeader_B, end)) return data(0, end);
+  const std::uint8_t types = u8(8), flags = u8(9), type = types & 0x7f;
+  layer("Extensible Record Format", 0, kHeader_B);
+  std::uint64_t time = 0;  // little-endian, in 2^-32 s
+  for (std::size_t i = 8; i-- > 0;) time = time << 8 | u8(i);
+  field("Timestamp", "erf.ts", fmt::format("0x{:016x}", time), 0, 8);
+  field("Type", "erf.types.type", fmt::format("{}", type), 8, 1, erf_type_name(type));
+  flag("Extension header present", "erf.types.ext_header", (types & 0x80) != 0, 8);
+  field("Capture interface", "erf.flags.cap", fmt::format("{}", flags & 3), 9, 1);
+  flag("Truncated", "erf.flags.trunc", (flags & 8) != 0, 9);
+  flag("RX error", "erf.flags.rxe", (flags & 16) != 0, 9);
+  decimal("Record length", "erf.rlen", 10, 2);
+  decimal("Loss counter", is_erf_colored(type) ? "" : "erf.lctr", 12, 2);
+  decimal("Wire length", "erf.wlen", 14, 2);
+  std::size_t at = kHeader_B;
+  for (bool more = (types & 0x80) != 0; more; at += kExtension_B) {
+    if (!has(at, kExtension_B, end)) return data(at, end);
+    more = (u8(at) & 0x80) != 0;
+    layer("ERF extension header", at, kExtension_B);
+    field("Extension header type", "", fmt::format("{}", u8(at) & 0x7f), at, 1);
+  }
+  if (is_erf_ethernet(type)) at += kEthernetPad_B;
+  const std::size_t stop = at + u16(14);  // the record is padded to eight bytes behind it
+  if (is_erf_ethernet(type)) return ethernet(at, stop);
+  if (is_erf_infiniband(type)) return infiniband(at, stop);
+  if (is_erf_ip(type)) return raw_ip(at, stop);
+  data(at, stop);
+}
+
 void TreeMaker::infiniband(std::size_t at, std::size_t end) {
-  constexpr std::size_t kLrh_B = 8;
+  constexpr std::size_t kLrh_B = 8, kVcrc_B = 2;
   if (!has(at, kLrh_B, end)) return data(at, end);
   layer("Local Route Header", at, kLrh_B);
   const unsigned next = u8(at + 1) & 3;
@@ -185,9 +220,17 @@ void TreeMaker::infiniband(std::size_t at, std::size_t end) {
         fmt::format("{} bytes", size_B));
   decimal("Source Local ID", "infiniband.lrh.slid", at + 6, 2);
   if (size_B < kLrh_B || size_B > end - at) return;
-  if (next == 3) return global_route(at + kLrh_B, at + size_B);
-  if (next == 2) return transport(at + kLrh_B, at + size_B);
-  data(at + kLrh_B, at + size_B);
+  const std::size_t stop = at + size_B;
+  if (next == 3) {
+    global_route(at + kLrh_B, stop);
+  } else if (next == 2) {
+    transport(at + kLrh_B, stop);
+  } else {
+    data(at + kLrh_B, stop);
+  }
+  if (end != stop + kVcrc_B || !has(stop, kVcrc_B, end)) return;
+  layer("InfiniBand: Variant CRC", stop, kVcrc_B);
+  hex("Variant CRC", "infiniband.variant.crc", stop, kVcrc_B, "not checked");
 }
 
 }  // namespace detail

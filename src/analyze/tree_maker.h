@@ -29,6 +29,7 @@ class TreeMaker {
   void ether_type(std::uint16_t type, std::size_t at, std::size_t end);
   void arp(std::size_t at, std::size_t end);
   void mac_control(std::size_t at, std::size_t end);
+  void erf(std::size_t end);
   void infiniband(std::size_t at, std::size_t end);
   void data(std::size_t at, std::size_t end, const char* name = "Data");
 

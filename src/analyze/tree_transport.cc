@@ -72,7 +72,7 @@ void TreeMaker::transport(std::size_t at, std::size_t end) {
   const bool has_tail = end >= at + kIcrcTail_B;
   const std::size_t stop = has_tail ? end - kIcrcTail_B : end;
   extension_headers(opcode, at, stop);
-  if (dest_qp == wire::kGeneralServicesQp && opcode == static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly)) {
+  if (dest_qp <= wire::kGeneralServicesQp && opcode == static_cast<std::uint8_t>(wire::Opcode::kUdSendOnly)) {
     mad(at, stop);
   } else if (at < stop) {
     const std::size_t content = stop - std::min(pad_B, stop - at);
