@@ -195,11 +195,29 @@ void Decoder::above_ip(Rest ip, Rest rest) {
   }
 }
 
+// Over the addresses, the protocol and the length as well (RFC 768, RFC 8200 8.1). 0 is none: RoCE has the ICRC.
+bool Decoder::udp_checksum_fits(Rest ip, Rest udp) const {
+  const bool is_v4 = frame_.ip_version == 4;
+  std::uint64_t sum = wire::kIpProtocolUdp + udp.bytes.size();
+  const auto add = [&sum](Bytes bytes) {
+    for (std::size_t at = 0; at + 1 < bytes.size(); at += 2) sum += be16(bytes, at);
+    if (bytes.size() % 2 != 0) sum += std::uint64_t{bytes.back()} << 8;
+  };
+  add(is_v4 ? ip.bytes.subspan(12, 8) : ip.bytes.subspan(8, 32));
+  add(udp.bytes);
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
+}
+
 void Decoder::udp(Rest ip, Rest rest) {
   if (rest.bytes.size() < wire::kUdpSize_B) return;
   frame_.src_port = be16(rest.bytes, 0);
   frame_.dst_port = be16(rest.bytes, 2);
-  if (be16(rest.bytes, 4) != rest.wire_B && !is_fragment_) frame_.problems |= kUdpLength;
+  const std::size_t udp_B = be16(rest.bytes, 4);
+  if (udp_B != rest.wire_B && !is_fragment_) frame_.problems |= kUdpLength;
+  const bool is_whole = rest.whole() && udp_B == rest.wire_B && !is_fragment_ && !has_options_;
+  if (frame_.dst_port == wire::kRoceUdpPort && is_whole && be16(rest.bytes, 6) != 0 && !udp_checksum_fits(ip, rest))
+    frame_.problems |= kUdpChecksum;
   rest = rest.after(wire::kUdpSize_B);
   if (frame_.dst_port == wire::kRoceUdpPort) {
     frame_.encapsulation = Encapsulation::kRoceV2;
@@ -209,6 +227,8 @@ void Decoder::udp(Rest ip, Rest rest) {
   } else if (frame_.dst_port == wire::kUetUdpPort) {
     frame_.kind = FrameKind::kUet;
     frame_.payload = rest.bytes;
+    // A switch that trims writes the length of the IP header anew or leaves it, and always leaves that of UDP.
+    frame_.is_trimmed = frame_.has(kIpLength) || (!is_fragment_ && udp_B > wire::kUdpSize_B + rest.wire_B);
   } else if (frame_.dst_port == kIntPort) {
     int_md(rest);
   } else if (frame_.dst_port == kVxlanPort || frame_.dst_port == kOldVxlanPort) {

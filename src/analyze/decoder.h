@@ -59,6 +59,7 @@ class Decoder {
   void fit_to(std::size_t total_B, std::size_t udp_at, Rest& rest);
   void above_ip(Rest ip, Rest rest);
   void udp(Rest ip, Rest rest);
+  bool udp_checksum_fits(Rest ip, Rest udp) const;
   void int_md(Rest rest);
   void ifa(Rest rest);
   void uet_on_ip(Rest rest);

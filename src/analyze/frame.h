@@ -42,6 +42,7 @@ enum FrameProblem : std::uint16_t {
   kOtherOpcode = 1 << 8,       // defined elsewhere: FLUSH, ATOMIC WRITE, RD, of a manufacturer
   kTransportVersion = 1 << 5,  // TVer is not 0
   kIpChecksum = 1 << 6,
+  kUdpChecksum = 1 << 9,
   kFragment = 1 << 7,  // a fragment of an IP packet: RoCE is never fragmented
 };
 
@@ -97,6 +98,8 @@ struct Frame {
   std::uint32_t imm = 0;
   // The captured part; of kUet and kTcp: from its own header on; of a CNP: its reserved bytes.
   std::span<const std::uint8_t> payload;
+
+  bool is_trimmed = false;  // of kUet: a switch cut it short and sent it on
 
   // PFC: class_enable and quanta; 802.3x: quanta[0]
   std::uint8_t class_enable = 0;

@@ -14,7 +14,7 @@ struct Kind {
   std::string_view cause;
   std::string_view where, remedy;
 };
-constexpr std::array<Kind, 7> kIntegrityKinds = {{
+constexpr std::array<Kind, 8> kIntegrityKinds = {{
     {"integrity.icrc", 0, "with an ICRC that does not fit their bytes",
      "bytes changed between the NICs: a cable, a module, memory of a switch, or a device that rewrites what the ICRC "
      "covers (NAT, a wrong VXLAN gateway)",
@@ -32,6 +32,10 @@ constexpr std::array<Kind, 7> kIntegrityKinds = {{
     {"integrity.ip-checksum", kIpChecksum, "with a wrong IPv4 header checksum",
      "bytes changed on the way, or a capture on the sending host before the NIC filled it in", "capture",
      "capture at a switch or at the receiver"},
+    {"integrity.udp-checksum", kUdpChecksum, "with a UDP checksum that does not fit their bytes",
+     "a sender that computes it over other bytes than it sends, a device that changed the packet, or a capture on the "
+     "sending host before the NIC filled it in; NICs go by the ICRC, software receivers (rxe) drop such a packet",
+     "capture", "capture at a switch or at the receiver; ethtool -K IFACE tx off on the sender"},
     {"integrity.fragment", kFragment, "are fragments of IP packets",
      "the path MTU of the queue pair is larger than a link on the way takes", "host",
      "ip link set dev IFACE mtu 9000 on every hop"},

@@ -30,7 +30,7 @@ class Integrity {
   void add(std::size_t kind, const Frame& frame);
 
   std::uint64_t frames_ = 0, icrc_good_ = 0;
-  std::array<Seen, 7> seen_;  // by kind of the table in the .cc
+  std::array<Seen, 8> seen_;  // by kind of the table in the .cc
 };
 
 }  // namespace weft::analyze

@@ -186,7 +186,7 @@ void TreeMaker::uet(std::size_t at, std::size_t end) {
   const std::size_t stop = end >= at + header_B + wire::kUetCrc_B ? end - wire::kUetCrc_B : end;
   data(at + header_B, stop, "Payload");
   if (stop == end || !has(stop, wire::kUetCrc_B, end)) return;
-  const bool whole = !decoded_.cut && decoded_.kind == FrameKind::kUet;
+  const bool whole = !decoded_.cut && !decoded_.is_trimmed && decoded_.kind == FrameKind::kUet;
   layer("Ultra Ethernet Transport: CRC", stop, wire::kUetCrc_B);
   hex("CRC", "", stop, wire::kUetCrc_B, !whole ? "not checked" : uet_crc_fits(decoded_) ? "good" : "bad");
 }

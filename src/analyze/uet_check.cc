@@ -41,8 +41,7 @@ void UetCheck::see(const Frame& frame) {
   ++frames_;
   const auto pds = wire::parse_pds(frame.payload);
   if (!pds) return;
-  const bool trimmed = frame.has(kIpLength);  // the switch cut it and left the length of the IP header
-  if (trimmed) {
+  if (frame.is_trimmed) {
     note(kTrim, frame, fmt::format("PSN {}", pds->psn));
     if (Context* context = context_of(frame, frame.src, pds->source_id, false); context != nullptr)
       word_of(context->trimmed, pds->psn) |= std::uint64_t{1} << pds->psn % 64;
@@ -139,31 +138,37 @@ void UetCheck::see_nack(const Frame& frame, const wire::Pds& pds) {
 
 void UetCheck::finish(const Addresses&, Findings& findings) const {
   struct Text {
-    std::string_view id, what, cause, where, remedy;
+    std::string_view id, one, several, cause, where, remedy;
   };
   static constexpr std::array<Text, kKinds> kUetTexts = {{
-      {"uet.crc", "packets have a CRC that does not fit their bytes", "bytes changed between the NICs", "switch",
+      {"uet.crc", "packet has a CRC that does not fit its bytes", "packets have a CRC that does not fit their bytes",
+       "bytes changed between the NICs", "switch",
        "look for CRC and FEC errors on the way: show interfaces counters errors"},
-      {"uet.sack", "ACKs acknowledge what was not sent", "a defect of the receiver, or requests missing in the capture",
-       "NIC", "update the firmware of the receiver"},
-      {"uet.trim", "packets were trimmed by a switch", "a queue on the way was full", "switch",
-       "show queue counters: TRIM packets say at which port; fewer senders, or a lower NSCC target delay"},
-      {"uet.timeout", "packets were sent again though no NACK or SACK asked for them",
+      {"uet.sack", "ACK acknowledges what was not sent", "ACKs acknowledge what was not sent",
+       "a defect of the receiver, or requests missing in the capture", "NIC", "update the firmware of the receiver"},
+      {"uet.trim", "packet was trimmed by a switch", "packets were trimmed by a switch", "a queue on the way was full",
+       "switch",
+       "show interfaces counters trim; show queue counters --trim: at which port; fewer senders, or a lower NSCC "
+       "target "
+       "delay"},
+      {"uet.timeout", "packet was sent again though no NACK or SACK asked for it",
+       "packets were sent again though no NACK or SACK asked for them",
        "the answers were lost, or the retransmission timeout is too short", "NIC",
        "raise the retransmission timeout of the PDC; look for drops of the control class"},
-      {"uet.duplicate", "packets came twice without the RETX flag",
+      {"uet.duplicate", "packet came twice without the RETX flag", "packets came twice without the RETX flag",
        "a path that duplicates frames, or a mirror that copies both directions", "switch",
        "look for loops; mirror one direction"},
   }};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (seen_[kind].count == 0) continue;
+    const Seen& seen = seen_[kind];
+    if (seen.count == 0) continue;
     const Text& text = kUetTexts[kind];
     findings.add({text.id,
                   "UET",
-                  fmt::format("{} {}", seen_[kind].count, text.what),
+                  fmt::format("{} {}", seen.count, seen.count == 1 ? text.one : text.several),
                   std::string(text.cause),
-                  seen_[kind].count,
-                  seen_[kind].first,
+                  seen.count,
+                  seen.first,
                   {{std::string(text.where), std::string(text.remedy)}}});
   }
   if (frames_ > 0)

@@ -40,6 +40,16 @@ void trimmed(EditableCapture& capture) {
   uet.ack(7000, kFirstPsn + kPackets - 1);
 }
 
+// Captured behind the switch: what is left of the packet is in the capture.
+void trimmed_frame(EditableCapture& capture, bool rewrites_ip_length) {
+  UetConversation uet(capture);
+  send_all(uet, 1021);
+  uet.trimmed(21 * kPacket_ns, 1021, rewrites_ip_length);
+  uet.nack(21 * kPacket_ns + kAckDelay_ns, 1021, kUetTrimmed);
+  uet.request(6000, 1021, kUetRetransmitted);
+  uet.ack(7000, kFirstPsn + kPackets - 1);
+}
+
 void timed_out(EditableCapture& capture) {
   UetConversation uet(capture);
   send_all(uet, 1021);
@@ -65,6 +75,10 @@ std::vector<PlantedCase> uet_faults() {
   rows.push_back({"UetCrc", "a UET packet with a wrong CRC", "", "", wrong_crc, "uet.crc"});
   rows.push_back({"UetSackOfUnsent", "a SACK of packets that were not sent", "", "", sack_of_unsent, "uet.sack"});
   rows.push_back({"UetTrimmed", "a packet trimmed by a switch, NACK and retransmission", "", "", trimmed, "uet.trim"});
+  rows.push_back({"UetTrimmedFrame", "a packet trimmed as UE 1.0 says: IP length rewritten, UDP length left", "", "",
+                  [](EditableCapture& capture) { trimmed_frame(capture, true); }, "uet.trim"});
+  rows.push_back({"UetTrimmedLengthsLeft", "a packet trimmed by a switch that leaves both lengths", "", "",
+                  [](EditableCapture& capture) { trimmed_frame(capture, false); }, "uet.trim"});
   rows.push_back({"UetTimeout", "a lost packet that only a timeout brings back", "", "", timed_out, "uet.timeout"});
   rows.push_back({"UetDuplicate", "a packet that comes twice", "", "", duplicated, "uet.duplicate"});
   return rows;

@@ -1,5 +1,6 @@
 #include "analyze/uet_frames.h"
 
+#include <algorithm>
 #include <array>
 
 #include "wire/bytes.h"
@@ -25,6 +26,14 @@ void put(std::vector<std::uint8_t>& out, std::uint64_t value, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out.push_back(static_cast<std::uint8_t>(value >> shift));
 }
 
+void set_ip_checksum(std::vector<std::uint8_t>& bytes) {
+  bytes[kIpAt + 10] = bytes[kIpAt + 11] = 0;
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < 20; i += 2) sum += std::uint32_t{bytes[kIpAt + i]} << 8 | bytes[kIpAt + i + 1];
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  wire::put_be16(bytes, kIpAt + 10, static_cast<std::uint16_t>(~sum));
+}
+
 std::vector<std::uint8_t> prologue(PdsType type, int next, std::uint8_t flags) {
   std::vector<std::uint8_t> pds;
   put(pds, static_cast<std::uint64_t>(type << 11 | next << 7 | flags), 2);
@@ -48,6 +57,19 @@ void UetConversation::request(std::int64_t at_ns, std::uint32_t psn, std::uint8_
   pds.insert(pds.end(), ses.begin(), ses.end());
   pds.resize(pds.size() + 1024, static_cast<std::uint8_t>(psn));
   add(at_ns, true, pds);
+}
+
+void UetConversation::trimmed(std::int64_t at_ns, std::uint32_t psn, bool rewrites_ip_length) {
+  constexpr std::size_t kLeft_B = 64;
+  constexpr std::uint8_t kDscpTrimmed = 48;
+  request(at_ns, psn);
+  const auto here = std::find_if(capture_.records.rbegin(), capture_.records.rend(),
+                                 [&](const Record& each) { return each.time_ns == kEpoch_ns + at_ns; });
+  std::vector<std::uint8_t>& bytes = here->bytes;
+  bytes.resize(kBthAt + kLeft_B);
+  bytes[kIpAt + 1] = kDscpTrimmed << 2;
+  if (rewrites_ip_length) wire::put_be16(bytes, kIpAt + 2, static_cast<std::uint16_t>(bytes.size() - kIpAt));
+  set_ip_checksum(bytes);
 }
 
 void UetConversation::ack(std::int64_t at_ns, std::uint32_t cumulative_psn) {
@@ -103,10 +125,7 @@ void UetConversation::add(std::int64_t at_ns, bool to_target, const std::vector<
   put(bytes, 0, 2);
   put(bytes, to_target ? initiator_ip : target_ip, 4);
   put(bytes, to_target ? target_ip : initiator_ip, 4);
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < 20; i += 2) sum += std::uint32_t{bytes[kIpAt + i]} << 8 | bytes[kIpAt + i + 1];
-  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
-  wire::put_be16(bytes, kIpAt + 10, static_cast<std::uint16_t>(~sum));
+  set_ip_checksum(bytes);
   put(bytes, 0x8001, 2);  // entropy
   put(bytes, kUetPort, 2);
   put(bytes, udp_B, 2);

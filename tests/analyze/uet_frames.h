@@ -19,6 +19,9 @@ class UetConversation {
 
   // A RUD request with 1024 bytes.
   void request(std::int64_t at_ns, std::uint32_t psn, std::uint8_t flags = 0);
+  // What a switch leaves of it: no more than 64 bytes behind the UDP header, in the class of trimmed packets. UE 1.0
+  // has the switch write the length of the IP header anew, and leave that of the UDP header (facts UEC 5.1).
+  void trimmed(std::int64_t at_ns, std::uint32_t psn, bool rewrites_ip_length);
   void ack(std::int64_t at_ns, std::uint32_t cumulative_psn);
   // Bit n of the bitmap: the packet cumulative_psn + offset + n is there.
   void sack(std::int64_t at_ns, std::uint32_t cumulative_psn, std::int16_t offset, std::uint64_t bitmap);
