@@ -9,9 +9,10 @@
 
 namespace weft::analyze {
 
-PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface) {
+PointId Analyzer::add_point(const std::string& file, const pcap::CaptureInterface& interface, const std::string& path) {
   analysis_.capture.points.push_back(
       {file, interface.name, interface.speed_bps, interface.link_type, interface.fcs_B.value_or(0)});
+  analysis_.capture.points.back().path = path.empty() ? file : path;
   return static_cast<PointId>(analysis_.capture.points.size() - 1);
 }
 
@@ -84,6 +85,7 @@ void Analyzer::see_roce() {
   }
   frame_.point = copies_.point_of(frame_, streams_, addresses_, analysis_.capture);
   if (counters_.is_used()) counters_.see(frame_, addresses_);
+  if (analysis_.capture.points.size() > 1) transits_.see(frame_);
   const StreamId stream = streams_.see(frame_);
   if (stream != kNone) {
     transport_.see(frame_, stream, streams_);
@@ -125,7 +127,7 @@ void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& e
 void Analyzer::summarise() {
   streams_.pair_cnps();
   transport_.end(streams_);
-  const RcContext context{transport_, streams_, analysis_.capture};
+  const RcContext context{transport_, streams_, analysis_.capture, &transits_};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
   add_transport_tables(context, conversations, analysis_.tables);

@@ -23,6 +23,7 @@
 #include "analyze/integrity.h"
 #include "analyze/rc_transport.h"
 #include "analyze/streams.h"
+#include "analyze/transits.h"
 #include "analyze/uet_check.h"
 #include "pcap/capture.h"
 
@@ -49,7 +50,8 @@ class Analyzer {
     counters_.use(options.counters);
   }
 
-  PointId add_point(const std::string& file, const pcap::CaptureInterface& interface);
+  // `file` is how findings name it; `path` the file itself, where that is another text.
+  PointId add_point(const std::string& file, const pcap::CaptureInterface& interface, const std::string& path = {});
   void see(PointId point, const pcap::CapturedPacket& packet);
   // The points are of several files, each with a clock of its own: compares them while frames are read. Times remain
   // those of the files.
@@ -81,6 +83,7 @@ class Analyzer {
   Streams streams_;
   CaptureCheck capture_check_;
   Copies copies_;
+  Transits transits_;
   ClockOffsets clocks_;
   bool compares_clocks_ = false;
   std::vector<std::string> files_;  // of the points, where clocks are compared
@@ -95,6 +98,9 @@ class Analyzer {
   Frame frame_;
   std::uint64_t numbered_ = 0;  // frames until now, those left out too
 };
+
+// What findings call these files: the last part of the path, and as much before it as tells them apart.
+std::vector<std::string> short_names(const std::vector<std::string>& paths);
 
 // Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what
 // it holds up to there, with a remark. The error says which file cannot be read at all, and why.

@@ -68,7 +68,8 @@ struct CheckResult {
   Verdict verdict = Verdict::kNotEnough;
   std::uint64_t looked_at = 0;  // frames, messages, ...: what `unit` says
   std::string_view unit;        // "frames", "NAKs"
-  std::string_view missing;     // of kNotEnough: "no CE mark in this capture"
+  // Of kNotEnough: "no CE mark in this capture". What begins otherwise is there and cannot be judged.
+  std::string_view missing;
 };
 
 // Filled by the sections when the capture has been read.

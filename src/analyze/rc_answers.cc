@@ -1,6 +1,7 @@
 // What the responder says: ACKs are cumulative, a NAK names the PSN that is expected and acknowledges what is before it
 // (IBTA vol 1, 9.7.5).
 #include "analyze/rc_transport.h"
+#include "wire/aeth_syndrome.h"
 
 namespace weft::analyze {
 namespace {
@@ -19,6 +20,11 @@ constexpr std::array<std::uint32_t, 31> kCredits = {0,    1,    2,    3,    4,  
 // Slower than this is worth a remark: ConnectX-5 and later take microseconds, ConnectX-4 Lx hundreds (Lumina).
 constexpr std::int64_t kSlowNak_ns = 100'000;
 
+bool is_reserved(std::uint8_t syndrome) {
+  const wire::AethKind kind = wire::aeth_kind(syndrome);
+  return kind == wire::AethKind::kReserved || (kind == wire::AethKind::kNak && !wire::nak_code(syndrome));
+}
+
 }  // namespace
 
 void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
@@ -29,6 +35,8 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
   flow.last_answer_ns = frame.time_ns;
   flow.last_answer_psn = frame.psn;
   flow.last_answer_frame = frame.number;
+  if (frame.has_aeth && is_reserved(frame.syndrome)) [[unlikely]]
+    return see_reserved(frame, flow);
   if (psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked) return see_earlier(frame, flow);
   if (wire::has_payload(frame.opcode)) {
     ++flow.response_packets;
@@ -52,6 +60,13 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
     default:
       return;
   }
+}
+
+// Neither what it acknowledges nor what it refuses is defined. A NAK is still one: nothing more is expected of it.
+void RcTransport::see_reserved(const Frame& frame, RcFlow& flow) {
+  note(Trouble::kReservedSyndrome, frame, flow, frame.syndrome);
+  flow.timeouts_in_a_row = 0;
+  flow.fatal = flow.fatal || wire::aeth_kind(frame.syndrome) == wire::AethKind::kNak;
 }
 
 // Of what was sent before the capture began, or was lost before this point: a NAK explains what is sent again.

@@ -8,6 +8,7 @@
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
 #include "analyze/rc_transport.h"
+#include "analyze/transits.h"
 
 namespace weft::analyze {
 
@@ -31,6 +32,7 @@ struct RcContext {
   const RcTransport& transport;
   const Streams& streams;
   const CaptureSummary& capture;
+  const Transits* transits = nullptr;
 
   PointId point_of(const RcFlow& flow) const { return streams[flow.stream].point; }
   // "node00:p0", or the file's name where the interface has none.

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "analyze/rc_findings.h"
+#include "analyze/traffic_words.h"
 
 namespace weft::analyze::detail {
 namespace {
@@ -113,8 +115,10 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
       lost -= std::min(
           lost, static_cast<std::uint64_t>(std::max(psn_ahead(after.first_answer_psn, before.first_answer_psn), 0)));
     if (lost == 0) continue;
-    PathLoss loss{lost,
-                  fmt::format("between {} and {}", view.context.point_name(before), view.context.point_name(after))};
+    PathLoss loss{
+        lost,    fmt::format("between {} and {}", view.context.point_name(before), view.context.point_name(after)),
+        {},      false,
+        &before, &after};
     loss.evidence = evidence_of(view.context, view.requester(), Trouble::kTimeout,
                                 "PSN {psn} sent again after {time} without an answer");
     if (loss.evidence.empty())
@@ -138,21 +142,79 @@ std::string again_text(const RcFlow& flow) {
                      text.empty() ? "" : ")");
 }
 
-std::vector<Remedy> loss_remedies() {
-  return {{"switch",
-           "show interfaces counters errors; show queue counters; show pfc counters: which port drops, in which queue"},
-          {"NIC", "ethtool -S IFACE | grep -E 'discards_phy|crc_errors_phy|symbol_err|out_of_buffer' on both ends"},
-          {"NIC",
-           "mlnx_qos -i IFACE --trust dscp --pfc 0,0,0,1,0,0,0,0; cma_roce_tos -d DEVICE -t 106: RoCE in the "
-           "lossless class on every hop"}};
+// Where nothing queues, nothing runs over: on a cable each packet takes the same time. Stamps of hardware are some
+// nanoseconds off.
+enum class LossPlace : std::uint8_t { kUnknown, kCable, kQueue };
+
+struct PlaceOfLoss {
+  LossPlace kind = LossPlace::kUnknown;
+  std::optional<Transit> transit{};
+};
+
+PlaceOfLoss place_of_loss(const RcContext& context, const RcFlow* before, const RcFlow* after, AddressId src) {
+  constexpr std::int64_t kStamps_ns = 50;
+  constexpr std::int64_t kQueue_B = 50'000;  // less never was a full buffer
+  if (before == nullptr || after == nullptr || context.transits == nullptr) return {};
+  const PointId at = context.point_of(*before), next = context.point_of(*after);
+  const std::optional<Transit> transit = context.transits->between(at, next, src);
+  if (!transit) return {};
+  if (transit->spread_ns() <= kStamps_ns) return {LossPlace::kCable, transit};
+  const std::uint64_t speed_bps =
+      std::max(context.capture.points[at].speed_bps, context.capture.points[next].speed_bps);
+  const double queue_ns = speed_bps == 0 ? 1e6 : kQueue_B * 8e9 / static_cast<double>(speed_bps);
+  if (static_cast<double>(transit->spread_ns()) < queue_ns) return {LossPlace::kUnknown, transit};
+  return {LossPlace::kQueue, transit};
 }
 
-std::string loss_cause(const SideView& view) {
+std::string loss_cause(const SideView& view, const PlaceOfLoss& place = {}) {
   if (view.context.capture.icrc_bad > 0) return "frames with a wrong ICRC are discarded (integrity.icrc)";
+  if (place.kind == LossPlace::kCable)
+    return "a link has bit errors: nothing queues between these points, so that no buffer can run over there";
+  if (place.kind == LossPlace::kQueue)
+    return "a buffer ran over between these points: the class is not lossless there, or its headroom is too small";
   if (view.responder().ce_marked > 0)
     return "a buffer ran over: the queues on the way are long (packets are CE-marked) and the class is not lossless "
            "there";
   return "a buffer ran over in a class that is not lossless, or a link has bit errors";
+}
+
+// How the place was told: by what came through.
+std::string transit_text(const PlaceOfLoss& place) {
+  if (place.kind == LossPlace::kCable)
+    return fmt::format(
+        "; what came through took {} each time{}", duration_text(place.transit->least_ns),
+        place.transit->spread_ns() == 0 ? "" : fmt::format(", within {}", duration_text(place.transit->spread_ns())));
+  if (place.kind == LossPlace::kQueue)
+    return fmt::format("; what came through waited up to {}", duration_text(place.transit->spread_ns()));
+  return "";
+}
+
+// The two ends of where it was lost, as a command line needs them.
+std::string ends_text(const SideView& view, const RcFlow* before, const RcFlow* after) {
+  if (before == nullptr || after == nullptr) return "on both ends";
+  return fmt::format("at {} and {}", view.context.point_name(*before), view.context.point_name(*after));
+}
+
+std::vector<Remedy> loss_remedies(const SideView& view, const PlaceOfLoss& place = {}, const RcFlow* before = nullptr,
+                                  const RcFlow* after = nullptr) {
+  const std::string ends = ends_text(view, before, after);
+  const TrafficWords words = words_of(view.context.streams[view.requester().stream]);
+  const Remedy errors{"NIC", fmt::format("ethtool -S IFACE | grep -E 'crc_errors_phy|symbol_err|discards_phy|"
+                                         "out_of_buffer' {}; mlxlink -d DEVICE -m -c: bit error rate, FEC",
+                                         ends)};
+  if (place.kind == LossPlace::kCable)
+    return {
+        {"switch", fmt::format("show interfaces counters errors; show interfaces counters fec-stats {}: replace the "
+                               "cable or transceiver of the port whose errors count up",
+                               ends)},
+        errors};
+  return {{"switch", fmt::format("show queue counters; show pfc counters; show interfaces counters errors {}: which "
+                                 "port drops, in which queue",
+                                 ends)},
+          errors,
+          {"NIC", fmt::format("mlnx_qos -i IFACE --trust dscp --pfc {}; cma_roce_tos -d DEVICE -t {}: RoCE in the "
+                              "lossless class on every hop",
+                              words.pfc_mask(), words.lossless_tos())}};
 }
 
 void find_reads_lost(const SideView& view, SideFindings& out) {
@@ -163,11 +225,14 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
   std::string where = gaps > 0 ? "between the responder and " + view.context.point_name(near)
                                : "between " + view.context.point_name(near) + " and the requester";
   std::uint64_t lost = 0;
+  const RcFlow *lost_before = nullptr, *lost_after = nullptr;
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.response_packets <= after.response_packets) continue;
     lost = before.response_packets - after.response_packets;
+    lost_before = &before;
+    lost_after = &after;
     where = fmt::format("between {} and {}: {}", view.context.point_name(before), view.context.point_name(after),
                         counted(lost, "packet"));
   }
@@ -177,9 +242,11 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
   append_evidence(evidence, evidence_of(view.context, near, Trouble::kAskedAgain, "PSN {psn} is asked for again"), 3);
   const std::string what = gaps > 0 ? counted(gaps, "gap") + " in READ responses"
                                     : "answers to READs or atomics asked for again " + counted(asked, "time");
+  const PlaceOfLoss place = place_of_loss(view.context, lost_before, lost_after, view.context.streams[near.stream].dst);
   out.add(view.place,
-          {"read-response.lost", fmt::format("{}, lost {}{}", what, where, again_text(near)), loss_cause(view),
-           std::max<std::uint64_t>({lost, gaps, asked}), std::move(evidence), loss_remedies()});
+          {"read-response.lost", fmt::format("{}, lost {}{}{}", what, where, transit_text(place), again_text(near)),
+           loss_cause(view, place), std::max<std::uint64_t>({lost, gaps, asked}), std::move(evidence),
+           loss_remedies(view, place, lost_before, lost_after)});
 }
 
 void find_never_sent(const SideView& view, SideFindings& out) {
@@ -199,7 +266,7 @@ void find_never_sent(const SideView& view, SideFindings& out) {
                        "the requester skips PSNs, or the packets were lost before the capture and never sent again",
                        packets,
                        evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
-                       {firmware_remedy("the requester")}});
+                       {firmware_remedy("the requester, " + view.requester_address)}});
 }
 
 }  // namespace
@@ -208,6 +275,7 @@ void find_losses(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
   if (near.transport == 0x60) return;
+  const Stream& near_stream = view.context.streams[near.stream];
   const bool is_asked_again = count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) > 0;
   if (!view.has_exact_order() && !is_asked_again) return;  // nothing says that anything was lost
   const bool is_too_large = find_size_limit(view, out);
@@ -223,14 +291,19 @@ void find_losses(const SideView& view, SideFindings& out) {
       out.add(view.place, outage_finding(view, *loss.before, *loss.after, outages, lost + again_text(near)));
       continue;
     }
-    out.add(view.place, {"psn.lost", fmt::format("{} {}{}", lost, loss.where, again_text(near)), loss_cause(view),
-                         loss.packets, std::move(loss.evidence), loss_remedies()});
+    const PlaceOfLoss place = place_of_loss(view.context, loss.before, loss.after, near_stream.src);
+    out.add(view.place, {"psn.lost", fmt::format("{} {}{}{}", lost, loss.where, transit_text(place), again_text(near)),
+                         loss_cause(view, place), loss.packets, std::move(loss.evidence),
+                         loss_remedies(view, place, loss.before, loss.after)});
   }
-  for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view))
+  for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view)) {
+    const PlaceOfLoss place = place_of_loss(view.context, loss.before, loss.after, near_stream.dst);
     out.add(view.place, {"psn.lost",
-                         fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}", loss.packets, far.answers, loss.where,
-                                     again_text(near)),
-                         loss_cause(view), loss.packets, std::move(loss.evidence), loss_remedies()});
+                         fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}{}", loss.packets, far.answers, loss.where,
+                                     transit_text(place), again_text(near)),
+                         loss_cause(view, place), loss.packets, std::move(loss.evidence),
+                         loss_remedies(view, place, loss.before, loss.after)});
+  }
   if (!view.has_exact_order()) return;
   find_reads_lost(view, out);
   find_never_sent(view, out);
@@ -288,7 +361,7 @@ void find_losses(const SideView& view, SideFindings& out) {
              spurious,
              evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {packets}"),
              {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
-              firmware_remedy("the requester")}});
+              firmware_remedy("the requester, " + view.requester_address)}});
 }
 
 }  // namespace weft::analyze::detail

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kFewestAttempts = 2;  // of retransmissions that are lost as well
 constexpr std::int64_t kFewestInRow = 8;      // packets lost one after the other
+constexpr std::int64_t kShortestWindow_ns = 1'000;
 
 bool covers(const Silence& silence, std::int64_t from_ns, std::int64_t to_ns) {
   return silence.from_ns <= from_ns && silence.to_ns >= to_ns;
@@ -57,6 +58,21 @@ bool has_attempts(const RcContext& context, const RcFlow& before, const RcFlow& 
   });
 }
 
+// What was lost of all queue pairs in one silence: they all go back to the first packet that did not come through.
+std::uint64_t lost_in_row(const RcContext& context, const RcFlow& before, const Silence& silence,
+                          std::int64_t last_ns) {
+  const Stream& stream = context.streams[before.stream];
+  const std::int64_t until_ns = silence.to_ns + (silence.to_ns - silence.from_ns) / 4;
+  std::uint64_t packets = 0;
+  for (const RetransmissionRow& row : context.transport.retransmissions()) {
+    const Stream& other = context.streams[context.transport.flows()[row.flow].stream];
+    const bool is_beside = other.point == stream.point && other.src == stream.src && other.dst == stream.dst;
+    if (is_beside && row.cause != Cause::kReordered && row.time_ns > last_ns && row.time_ns <= until_ns)
+      packets += row.packets;
+  }
+  return packets;
+}
+
 std::string moment_of(const RcContext& context, std::int64_t time_ns) {
   const auto ns = static_cast<double>(time_ns - context.capture.begin_ns);
   if (ns < 1e7) return fmt::format("{:.1f} us", ns / 1e3);
@@ -75,8 +91,15 @@ std::vector<Outage> outages_between(const RcContext& context, const RcFlow& befo
   for (const Silence& silence : silences) {
     const std::int64_t last_ns = last_lost_ns(streams, before, silence);
     const std::int64_t core_ns = last_ns - silence.from_ns;
-    if (core_ns < Streams::kSilence_ns || core_ns < (silence.to_ns - silence.from_ns) / 5) continue;
-    if (!has_attempts(context, before, after, silence, last_ns)) continue;
+    // A requester that waits for ACKs falls silent itself after a window, until its timer. Where a queue drops packets,
+    // those before them still come out of it; here nothing does.
+    const bool was_sent = last_ns < silence.to_ns - (silence.to_ns - silence.from_ns) / 4;
+    const bool is_window = core_ns >= kShortestWindow_ns && silence.frame != 0 && was_sent &&
+                           lost_in_row(context, before, silence, last_ns) >= static_cast<std::uint64_t>(kFewestInRow);
+    if (!is_window) {
+      if (core_ns < Streams::kSilence_ns || core_ns < (silence.to_ns - silence.from_ns) / 5) continue;
+      if (!has_attempts(context, before, after, silence, last_ns)) continue;
+    }
     const std::int64_t from_ns = silence.from_ns + core_ns / 4, to_ns = last_ns - core_ns / 4;
     if (!hears_nothing(streams, stream.point, stream.dst, from_ns, to_ns)) continue;
     const bool both_ways = hears_nothing(streams, streams[before.stream].point, stream.src, from_ns, to_ns);
@@ -92,10 +115,11 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
   std::string times;
   std::vector<Evidence> evidence;
   bool both_ways = true;
-  std::int64_t together_ns = 0;
+  std::int64_t together_ns = 0, most_ns = 0;
   for (const Outage& outage : outages) {
     both_ways = both_ways && outage.both_ways;
     together_ns += outage.last_lost_ns - outage.from_ns;
+    most_ns += outage.to_ns - outage.from_ns;
     if (evidence.size() == 3) continue;
     const std::string length = duration_text(outage.last_lost_ns - outage.from_ns);
     times += fmt::format("{}after {}", times.empty() ? "" : ", ", moment_of(context, outage.from_ns));
@@ -111,17 +135,24 @@ SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcF
            fmt::format("the first packet that came through, after {}", duration_text(outage.to_ns - outage.from_ns))});
   }
   if (outages.size() > 3) times += fmt::format(" and {} more", counted(outages.size() - 3, "time"));
-  return {"psn.outage",
-          fmt::format("nothing came through between {} and {} {}{}; the outage lasted for at least {}; {}",
-                      context.point_name(before), context.point_name(after), both_ways ? "in both directions " : "",
-                      times, duration_text(together_ns), lost),
-          outages.size() == 1 && outages.front().frame != 0
-              ? "a link on the way was down for that time: a cable, a transceiver, a port that was shut or restarted"
-              : "a link on the way is down or flaps: a cable, a transceiver, a port that was shut",
-          outages.size(),
-          std::move(evidence),
-          {{"NIC", "ethtool -S IFACE | grep -E 'link_down_events_phy|symbol_err'; mlxlink -d DEVICE -m; dmesg"},
-           {"switch", "show interfaces status; show logging | grep -i -E 'link|updown'; show interfaces transceiver"}}};
+  return {
+      "psn.outage",
+      fmt::format("nothing came through between {} and {} {}{}; the outage lasted for at least {}{}; {}",
+                  context.point_name(before), context.point_name(after), both_ways ? "in both directions " : "", times,
+                  duration_text(together_ns),
+                  most_ns > 2 * together_ns && outages.back().frame != 0
+                      ? fmt::format(" and at most {} (the senders waited for ACKs meanwhile)", duration_text(most_ns))
+                      : "",
+                  lost),
+      outages.size() == 1 && outages.front().frame != 0
+          ? "a link on the way was down for that time: a cable, a transceiver, a port that was shut or restarted"
+          : "a link on the way is down or flaps: a cable, a transceiver, a port that was shut",
+      outages.size(),
+      std::move(evidence),
+      {{"NIC", fmt::format("at {} and {}: ethtool -S IFACE | grep -E 'link_down_events_phy|symbol_err'; mlxlink -d "
+                           "DEVICE -m; dmesg",
+                           context.point_name(before), context.point_name(after))},
+       {"switch", "show interfaces status; show logging | grep -i -E 'link|updown'; show interfaces transceiver"}}};
 }
 
 namespace {
@@ -197,8 +228,9 @@ bool find_size_limit(const SideView& view, SideFindings& out) {
        "frames drops them, and RoCE packets are never fragmented",
        limit->attempts,
        evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
-       {{"host", fmt::format("ping -M do -s {} PEER: what does not pass it is too large; ip link show dev IFACE",
-                             limit->lost_B + kBthAndIcrc_B)},
+       {{"host", fmt::format("ping -M do -s {} {}: what does not pass it is too large; ip link show dev IFACE",
+                             limit->lost_B + kBthAndIcrc_B,
+                             limit->is_response ? view.requester_address : view.responder_address)},
         {"switch", "show interfaces mtu: 9216 on every port, VLAN and uplink of the path"},
         {"host", "or a smaller path: ip link set dev IFACE mtu 1500 on both ends gives a path MTU of 1024"}}});
   return true;

@@ -35,7 +35,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
              "firmware that restarts whole messages: one loss in each message is enough for no progress at all",
              count,
              evidence_of(view.context, near, Trouble::kGoBackZero, "from PSN {psn} on again; NAK asked for {value}"),
-             {firmware_remedy("the requester")}});
+             {firmware_remedy("the requester, " + view.requester_address)}});
   const std::uint32_t selective = count_of(near, Trouble::kSelective);
   if (selective > 0 && 2 * selective >= count_of(near, Trouble::kAfterNak))
     out.add(view.place, {"recovery.selective",
@@ -55,7 +55,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
              "READ: tens of milliseconds)",
              count,
              evidence_of(view.context, far, Trouble::kSlowNak, "NAK of PSN {psn}, {time} after the gap"),
-             {firmware_remedy("the responder")}});
+             {firmware_remedy("the responder, " + view.responder_address)}});
   if (const std::uint32_t count = count_of(near, Trouble::kSlowReaction); count > 0)
     out.add(view.place,
             {"nak-latency.reaction",
@@ -66,7 +66,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
              count,
              evidence_of(view.context, near, Trouble::kSlowReaction, "PSN {psn} again, {time} after the NAK"),
              {{"NIC", "rdma statistic show link DEVICE/1: rp_cnp_handled, roce_slow_restart (the rate after a NAK)"},
-              firmware_remedy("the requester")}});
+              firmware_remedy("the requester, " + view.requester_address)}});
 }
 
 }  // namespace weft::analyze::detail

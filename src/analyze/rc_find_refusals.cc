@@ -15,18 +15,18 @@ constexpr Refusal kRefusals[] = {
      "a wrong R_Key or address, an access beyond the end of the memory region, or one without the right "
      "(IBV_ACCESS_REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC)",
      "IBV_WC_REM_ACCESS_ERR (10)",
-     "rdma resource show mr on the responder; req_remote_access_errors of the requester (its own counters stay 0 at "
-     "the "
-     "responder)"},
+     "on {responder}: rdma resource show mr; on {requester}: rdma statistic show link DEVICE/1 "
+     "(req_remote_access_errors; "
+     "the responder's own counters stay 0)"},
     {Trouble::kInvalidNak, "nak.invalid-request", "invalid request",
      "an operation that the queue pair does not allow (qp_access_flags), a message longer than the receive, or more "
      "READs and atomics than max_dest_rd_atomic",
      "IBV_WC_REM_INV_REQ_ERR (9)",
-     "qp_access_flags and max_dest_rd_atomic in ibv_modify_qp of the responder; size of the posted receives; "
-     "req_remote_invalid_request of the requester"},
+     "on {responder}: qp_access_flags and max_dest_rd_atomic in ibv_modify_qp, size of the posted receives; on "
+     "{requester}: rdma statistic show link DEVICE/1 (req_remote_invalid_request)"},
     {Trouble::kOperationalNak, "nak.remote-operational", "remote operational error",
      "the responder failed while it carried out the request (its own memory, its own queue)", "IBV_WC_REM_OP_ERR (11)",
-     "dmesg and the program's log on the responder"},
+     "on {responder}: dmesg and the program's log"},
 };
 
 void find_rnr(const SideView& view, SideFindings& out) {
@@ -37,9 +37,12 @@ void find_rnr(const SideView& view, SideFindings& out) {
   std::vector<Evidence> evidence =
       evidence_of(view.context, far, Trouble::kRnrNak, "RNR NAK of PSN {psn}: wait {time}");
   const std::vector<Remedy> remedies = {
-      {"host", "post more receives, earlier, on the responder; a shared receive queue with a limit event"},
-      {"host", "min_rnr_timer of the responder and rnr_retry of the requester (ibv_modify_qp; 7 = without end)"},
-      {"NIC", "rdma statistic show link DEVICE/1: out_of_buffer (responder), rnr_nak_retry_err (requester)"}};
+      {"host", fmt::format("on {}: post more receives, earlier; a shared receive queue with a limit event",
+                           view.responder_address)},
+      {"host", fmt::format("min_rnr_timer on {}, rnr_retry on {} (ibv_modify_qp; 7 = without end)",
+                           view.responder_address, view.requester_address)},
+      {"NIC", fmt::format("rdma statistic show link DEVICE/1: out_of_buffer on {}, rnr_nak_retry_err on {}",
+                          view.responder_address, view.requester_address)}};
   out.add(view.place,
           {"rnr.no-receive",
            fmt::format("{}, timer {}; the requester waited {} for them", counted(count, "RNR NAK"),
@@ -52,7 +55,7 @@ void find_rnr(const SideView& view, SideFindings& out) {
              "the requester does not wait as the responder asked",
              early,
              evidence_of(view.context, near, Trouble::kRnrEarly, "PSN {psn} again after {time}"),
-             {firmware_remedy("the requester")}});
+             {firmware_remedy("the requester, " + view.requester_address)}});
   const std::int64_t quiet_ns = view.context.capture.last_ns - near.rnr_ns;
   if (near.rnr_open && quiet_ns > 4 * near.rnr_timer_ns + 100'000)
     out.add(view.place, {"rnr.exhausted",
@@ -77,8 +80,18 @@ void find_refusals(const SideView& view, SideFindings& out) {
              std::string(refusal.cause),
              count,
              evidence_of(view.context, far, refusal.trouble, "NAK of PSN {psn}"),
-             {{"host", std::string(refusal.command)}}});
+             {{"host", fmt::format(fmt::runtime(refusal.command), fmt::arg("responder", view.responder_address),
+                                   fmt::arg("requester", view.requester_address))}}});
   }
+  if (const std::uint32_t count = count_of(far, Trouble::kReservedSyndrome); count > 0)
+    out.add(view.place,
+            {"nak.reserved",
+             fmt::format("{} with an AETH syndrome that the standard reserves: the requester cannot know what {}",
+                         counted(count, "answer"), count == 1 ? "it says" : "they say"),
+             "a defect of the responder's NIC, or a device on the way that changes bytes and computes the ICRC anew",
+             count,
+             evidence_of(view.context, far, Trouble::kReservedSyndrome, "PSN {psn}: syndrome {hex}"),
+             {firmware_remedy("the responder, " + view.responder_address)}});
   find_rnr(view, out);
 }
 

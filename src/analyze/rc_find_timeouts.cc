@@ -21,10 +21,19 @@ bool doubles(std::int64_t before, std::int64_t after) {
   return ratio > 1.7 && ratio < 2.3;
 }
 
+// ConnectX with adaptive retransmission waits two of its own shortest timeouts first, 4.19 ms or a half or a quarter of
+// it, the first one up to a tick late, whatever the queue pair's timeout is (measured: docs/calibration.md).
+constexpr std::int64_t kAdaptiveLeast_ns = 2'000'000, kAdaptiveMost_ns = 9'000'000;
+
+bool is_adaptive_first(std::int64_t ns) {
+  return ns >= kAdaptiveLeast_ns && ns <= kAdaptiveMost_ns;
+}
+
 struct TimerWaits {
   std::int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
   std::size_t count = 0;
-  bool adaptive = false;  // intervals that double
+  bool only_first = true;  // no packet was waited for twice
+  bool adaptive = false;   // intervals that double
   bool irregular = false;
   int exponent = 0;  // n where every interval is 4.096 us x 2^n; 0: none fits them all
 };
@@ -47,16 +56,20 @@ TimerWaits waits_of(const RcFlow& flow) {
   const std::vector<Waited>& waits = flow.trouble->waits;
   result.count = waits.size();
   int doublings = 0;
+  bool halves = false;  // the second wait is half of the first: no setting of the standard does that
   for (std::size_t i = 0; i < waits.size(); ++i) {
     result.total_ns += waits[i].ns;
     result.longest_ns = std::max(result.longest_ns, waits[i].ns);
     result.shortest_ns = i == 0 ? waits[i].ns : std::min(result.shortest_ns, waits[i].ns);
     if (i == 0 || waits[i].psn != waits[i - 1].psn) continue;
+    const bool is_second = i == 1 || waits[i - 2].psn != waits[i].psn;
+    result.only_first = false;
     if (doubles(waits[i - 1].ns, waits[i].ns)) ++doublings;
+    if (is_second && is_adaptive_first(waits[i - 1].ns) && doubles(waits[i].ns, waits[i - 1].ns)) halves = true;
     // For one packet the requester never waits less than before.
     if (static_cast<double>(waits[i].ns) < 0.45 * static_cast<double>(waits[i - 1].ns)) result.irregular = true;
   }
-  result.adaptive = doublings >= 2;
+  result.adaptive = doublings >= 2 || halves;
   // The standard lets a requester wait up to four times its timeout.
   if (!result.adaptive && result.longest_ns > 5 * result.shortest_ns) result.irregular = true;
   if (!result.adaptive) result.exponent = exponent_of(waits, result.longest_ns);
@@ -67,10 +80,14 @@ TimerWaits waits_of(const RcFlow& flow) {
 std::string setting_text(const TimerWaits& waits) {
   if (waits.adaptive)
     return fmt::format(
-        "; the intervals grow from {} to {} and double, as ConnectX firmware does (adaptive "
-        "retransmission: hw_counters/roce_adp_retrans)",
+        "; the intervals, {} to {}, are those of ConnectX firmware: the second is half of the first, then they double "
+        "(adaptive retransmission: hw_counters/roce_adp_retrans)",
         duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
   const int n = waits.exponent;
+  if (waits.only_first && is_adaptive_first(waits.shortest_ns) && is_adaptive_first(waits.longest_ns))
+    return "; ConnectX firmware sends again for the first time after 2 to 8.4 ms, whatever timeout is set (adaptive "
+           "retransmission: hw_counters/roce_adp_retrans)" +
+           (n == 0 ? std::string() : fmt::format("; of another NIC it is 4.096 us x 2^{} (timeout {})", n, n));
   if (n == 0)
     return waits.count < 2 ? ""
                            : fmt::format("; the waits, {} to {}, are not one timeout of 4.096 us x 2^T",
@@ -78,18 +95,20 @@ std::string setting_text(const TimerWaits& waits) {
   std::string text = fmt::format("; that is 4.096 us x 2^{} (timeout {}", n, n);
   if (n == kConnectxFloor + 1) text += fmt::format(", or any up to {} of ConnectX firmware", kConnectxFloor);
   if (n > kConnectxFloor + 1) text += fmt::format(", or {} of ConnectX firmware, which waits twice as long", n - 1);
-  if (waits.count == 1) text += "; one wait alone may also be an adaptive retransmission";
   return text + ")";
 }
 
-std::vector<Remedy> timeout_remedies() {
-  return {{"host",
-           "timeout and retry_cnt of the queue pair (ibv_modify_qp; NCCL_IB_TIMEOUT, NCCL_IB_RETRY_CNT; "
-           "perftest -u)"},
-          {"NIC",
-           "rdma statistic show link DEVICE/1: local_ack_timeout_err, roce_adp_retrans, "
-           "req_transport_retries_exceeded"},
-          {"NIC", "mlxreg -d DEVICE --reg_name ROCE_ACCL --get: adaptive retransmission, timeout floor"}};
+std::vector<Remedy> timeout_remedies(const SideView& view) {
+  const std::string& requester = view.requester_address;
+  return {{"host", fmt::format("on {}: timeout and retry_cnt of the queue pair (ibv_modify_qp; NCCL_IB_TIMEOUT, "
+                               "NCCL_IB_RETRY_CNT; perftest -u)",
+                               requester)},
+          {"NIC", fmt::format("on {}: rdma statistic show link DEVICE/1: local_ack_timeout_err, roce_adp_retrans, "
+                              "req_transport_retries_exceeded",
+                              requester)},
+          {"NIC", fmt::format("on {}: mlxreg -d DEVICE --reg_name ROCE_ACCL --get: adaptive retransmission, timeout "
+                              "floor",
+                              requester)}};
 }
 
 void find_missing_acks(const SideView& view, SideFindings& out) {
@@ -115,8 +134,9 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
                        "the responder does not answer, or its answers take another path than this capture",
                        missing,
                        std::move(evidence),
-                       {{"capture", "capture both directions at the responder"},
-                        {"NIC", "on the responder: rdma statistic show link DEVICE/1; rdma resource show qp"}}});
+                       {{"capture", fmt::format("capture both directions at {}", view.responder_address)},
+                        {"NIC", fmt::format("on {}: rdma statistic show link DEVICE/1; rdma resource show qp",
+                                            view.responder_address)}}});
 }
 
 }  // namespace
@@ -143,8 +163,8 @@ void find_timeouts(const SideView& view, SideFindings& out) {
     if (size_limit_of(view))
       cause = "packets of this size do not come through (psn.mtu)";
     else if (payload_B > kSmallPath_B)
-      cause += fmt::format("; or an MTU on the way is too small for {} B of payload (ping -M do -s {} PEER)", payload_B,
-                           payload_B + kBthAndIcrc_B);
+      cause += fmt::format("; or an MTU on the way is too small for {} B of payload (ping -M do -s {} {})", payload_B,
+                           payload_B + kBthAndIcrc_B, view.responder_address);
     evidence.push_back({near.last_frame, near.last_ns, view.context.point_of(near), "the last attempt"});
     out.add(view.place,
             {"timeout.retries-exhausted",
@@ -154,10 +174,11 @@ void find_timeouts(const SideView& view, SideFindings& out) {
              near.timeouts_in_a_row,
              std::move(evidence),
              {{"host",
-               "on the responder: rdma resource show qp (state), dmesg, the program's own log; on the "
-               "requester the work request ends with IBV_WC_RETRY_EXC_ERR (12)"},
-              timeout_remedies()[1],
-              timeout_remedies()[0]}});
+               fmt::format("on {}: rdma resource show qp (state), dmesg, the program's own log; on {} the work request "
+                           "ends with IBV_WC_RETRY_EXC_ERR (12)",
+                           view.responder_address, view.requester_address)},
+              timeout_remedies(view)[1],
+              timeout_remedies(view)[0]}});
   } else {
     out.add(view.place,
             {"timeout.waited",
@@ -165,7 +186,7 @@ void find_timeouts(const SideView& view, SideFindings& out) {
                          counted(timeouts, "retransmission"), duration_text(waits.longest_ns),
                          duration_text(waits.total_ns), setting_text(waits)),
              "the last packets of a message, an ACK or a NAK were lost, so that nothing but the timer could notice",
-             timeouts, std::move(evidence), timeout_remedies()});
+             timeouts, std::move(evidence), timeout_remedies(view)});
   }
   if (waits.irregular)
     out.add(view.place, {"timeout.interval",
@@ -173,7 +194,7 @@ void find_timeouts(const SideView& view, SideFindings& out) {
                                      duration_text(waits.longest_ns)),
                          "the requester's timers do not follow the timeout of the queue pair", timeouts,
                          evidence_of(view.context, near, Trouble::kTimeout, "PSN {psn} sent again after {time}"),
-                         timeout_remedies()});
+                         timeout_remedies(view)});
 }
 
 }  // namespace weft::analyze::detail

@@ -18,6 +18,7 @@ std::string with_numbers(std::string_view text, const Incident& incident) {
     if (const std::size_t at = out.find(key); at != std::string::npos) out.replace(at, key.size(), value);
   };
   put("{psn}", std::to_string(incident.psn));
+  if (text.find("{hex}") != text.npos) put("{hex}", fmt::format("0x{:02x}", incident.value));
   put("{value}", std::to_string(incident.value));
   put("{packets}", counted(static_cast<std::uint64_t>(incident.value), "packet"));
   put("{messages}", counted(static_cast<std::uint64_t>(incident.value), "message"));
@@ -184,7 +185,8 @@ void find_transport_troubles(const RcContext& context, std::span<const RcConvers
       if (side.empty()) continue;
       const RcFlow& near = side.at_requester();
       if (side.flows.size() == 1 && !near.trouble && near.awaited.empty()) continue;
-      const detail::SideView view{context, side, places[forward ? 0 : 1]};
+      const Conversation& from = forward ? conversation.summary : turned;
+      const detail::SideView view{context, side, places[forward ? 0 : 1], from.a, from.b};
       detail::find_losses(view, out);
       detail::find_timeouts(view, out);
       detail::find_refusals(view, out);

@@ -43,6 +43,8 @@ struct SideView {
   const RcContext& context;
   const RcSide& side;
   const std::string& place;
+  const std::string& requester_address;
+  const std::string& responder_address;
 
   const RcFlow& requester() const { return side.at_requester(); }
   const RcFlow& responder() const { return side.at_responder(); }
@@ -61,7 +63,8 @@ struct SideView {
 };
 
 std::uint32_t count_of(const RcFlow& flow, Trouble trouble);
-// The first frames of a kind of trouble; `text` with {psn} and {value} filled in; {packets} and {are} fit the number.
+// The first frames of a kind of trouble; `text` with {psn} and {value} (or {hex}) filled in; {packets} and {are} fit
+// the number.
 std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, Trouble trouble, std::string_view text);
 // "1 packet", "2 packets"; with a verb, both forms.
 std::string counted(std::uint64_t count, std::string_view one, std::string_view several = {});

@@ -88,8 +88,10 @@ enum class Trouble : std::uint8_t {
   kSlowReaction,
   kNotCaptured,  // acknowledged, but never seen here
   kAskedAgain,   // a READ or atomic whose answer was seen here, or should have been
+  kReservedSyndrome,
+  kStrayPsn,  // far away from those before and behind it
 };
-inline constexpr std::size_t kTroubles = 30;
+inline constexpr std::size_t kTroubles = 32;
 
 struct Incident {
   std::uint64_t frame = 0;
@@ -238,6 +240,10 @@ struct RcFlow {
   // in NAKs of its own (selective repeat).
   bool out_of_order = false, selective = false;
   bool passes_since_ack = false;
+  // Where the PSNs were before they leapt far away, and the packet that did: one that comes back was a stray.
+  std::uint32_t left_psn = kNone, leap_psn = 0;
+  std::uint64_t leap_frame = 0, packets_at_leap = 0;
+  std::int64_t leap_ns = 0;
   std::uint32_t unsent_psn = kNone;  // an ACK beyond what was seen, until the next request says whether it was sent
   std::int64_t unsent_ns = 0;
   std::uint64_t unsent_frame = 0;

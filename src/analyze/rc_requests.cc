@@ -124,9 +124,26 @@ void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) 
   see_message(frame, span, flow);
 }
 
+// A new connection stays where it began. A packet or a few that stood elsewhere had a wrong PSN.
+void RcTransport::see_leap(const Frame& frame, RcFlow& flow) {
+  constexpr std::uint64_t kMostStrays = 4;
+  const std::int32_t back = flow.left_psn == kNone ? -1 : psn_ahead(frame.psn, flow.left_psn);
+  if (back >= 0 && back <= kMostInFlight && flow.packets - flow.packets_at_leap <= kMostStrays) {
+    note(Trouble::kStrayPsn, flow.leap_frame, flow.leap_ns, flow.leap_psn, flow, flow.left_psn);
+    flow.left_psn = kNone;
+    return;
+  }
+  flow.left_psn = flow.next;
+  flow.leap_psn = frame.psn;
+  flow.leap_frame = frame.number;
+  flow.leap_ns = frame.time_ns;
+  flow.packets_at_leap = flow.packets;
+}
+
 void RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   const std::int32_t ahead = psn_ahead(frame.psn, flow.next);
   if (is_new_connection(frame, flow)) {
+    see_leap(frame, flow);
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
     flow.skipped = ahead > 0 && flow.msn_known ? static_cast<std::uint32_t>(ahead) : 0;
     flow.skipped_msn = flow.msn;

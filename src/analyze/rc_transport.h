@@ -79,6 +79,7 @@ class RcTransport {
   // rc_requests.cc: where a request stands in the circle of PSNs
   void see_request(const Frame& frame, RcFlow& flow);
   void start(const Frame& frame, RcFlow& flow);
+  void see_leap(const Frame& frame, RcFlow& flow);
   void see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_new(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_again(const Frame& frame, std::uint32_t span, RcFlow& flow);
@@ -101,6 +102,7 @@ class RcTransport {
              RcFlow& flow);
   // rc_answers.cc: ACKs and NAKs
   void see_answer(const Frame& frame, RcFlow& flow);
+  void see_reserved(const Frame& frame, RcFlow& flow);
   void see_earlier(const Frame& frame, RcFlow& flow);
   void see_ack(const Frame& frame, RcFlow& flow);
   void see_nak(const Frame& frame, RcFlow& flow);

@@ -13,6 +13,16 @@ void operational_error(EditableCapture& capture) {
   capture.rewrite(capture.find_nth(is_nak), [](RoceHeaders& headers) { headers.aeth_syndrome = 0x63; });
 }
 
+// Of NAK codes 5 to 31, and of kinds of answers 2 and, with bit 7, all (IBTA vol 1, 9.7.5.2.4).
+void reserved_nak_code(EditableCapture& capture) {
+  capture.rewrite(capture.find_nth(is_nak), [](RoceHeaders& headers) { headers.aeth_syndrome = 0x67; });
+}
+
+void reserved_syndrome(EditableCapture& capture) {
+  capture.rewrite(capture.find_nth(is_positive_ack, 4), [](RoceHeaders& headers) { headers.aeth_syndrome = 0x5f; });
+  capture.rewrite(capture.find_nth(is_positive_ack, 5), [](RoceHeaders& headers) { headers.aeth_syndrome = 0x9f; });
+}
+
 void second_nak(EditableCapture& capture) {
   capture.insert_copy(capture.find_nth(is_nak), 200);
 }
@@ -112,6 +122,10 @@ std::vector<PlantedCase> answer_faults() {
                   pair_lab(transfer(misuse + "no-remote-write")), "node00:p0", nullptr, "nak.invalid-request"});
   rows.push_back({"OperationalError", "a NAK with code 3", pair_lab(transfer(misuse + "wrong-rkey")), "node00:p0",
                   operational_error, "nak.remote-operational"});
+  rows.push_back({"ReservedNakCode", "a NAK with code 7, which is reserved", pair_lab(transfer(misuse + "wrong-rkey")),
+                  "node00:p0", reserved_nak_code, "nak.reserved"});
+  rows.push_back(
+      {"ReservedSyndrome", "ACKs whose AETH syndrome is reserved", writes, "all", reserved_syndrome, "nak.reserved"});
   rows.push_back({"SecondNak", "two NAKs for one gap", lost, "node01:p0", second_nak, "psn.lost", {"nak.repeated"}});
   rows.push_back({"NakBelowAcked",
                   "a NAK of a packet that was acknowledged",

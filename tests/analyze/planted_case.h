@@ -30,6 +30,8 @@ struct PlantedCase {
   FileEdit edit_file = nullptr;         // changes the bytes of the file that was written
   bool as_pcap = false;                 // as a mirror port is captured: no names, speeds and directions
   std::string counters{};               // written to $OUT/counters.txt
+  // What the first finding says, or must not say, in its text, likely cause and remedies.
+  std::vector<std::string> says{}, says_not{};
 
   friend std::ostream& operator<<(std::ostream& out, const PlantedCase& each) { return out << each.name; }
 };
@@ -44,6 +46,8 @@ std::vector<PlantedCase> pause_faults();
 std::vector<PlantedCase> congestion_faults();  // both
 std::vector<PlantedCase> other_faults();       // migreq, connection-setup, capture, contract
 std::vector<PlantedCase> uet_faults();
+// Where the same finding has several causes: the place decides what is said.
+std::vector<PlantedCase> place_faults();
 void healthy_uet(EditableCapture& capture);
 // REQ, REP and RTU before the first connection of the capture.
 void add_healthy_handshake(EditableCapture& capture);

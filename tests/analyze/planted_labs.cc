@@ -47,7 +47,7 @@ std::string switch_lab(int hosts, const std::string& sections, const std::string
 
 std::vector<PlantedCase> all_planted_faults() {
   std::vector<PlantedCase> all;
-  for (auto* rows : {transport_faults, congestion_faults, other_faults, uet_faults}) {
+  for (auto* rows : {transport_faults, congestion_faults, place_faults, other_faults, uet_faults}) {
     for (PlantedCase& each : rows()) all.push_back(std::move(each));
   }
   return all;

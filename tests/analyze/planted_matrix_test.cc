@@ -18,6 +18,14 @@ std::string case_name(const testing::TestParamInfo<PlantedCase>& info) {
   return info.param.name;
 }
 
+std::string words_of_first(const AnalyzeRun& run) {
+  const auto& first = run.json.at("findings").at(0);
+  std::string text = first.at("what").get<std::string>() + "\n" + first.at("cause").get<std::string>();
+  for (const auto& remedy : first.at("remedies"))
+    text += "\n" + remedy.at("where").get<std::string>() + ": " + remedy.at("command").get<std::string>();
+  return text;
+}
+
 class PlantedFaults : public testing::TestWithParam<PlantedCase> {};
 
 TEST_P(PlantedFaults, NamedFirst) {
@@ -37,6 +45,9 @@ TEST_P(PlantedFaults, NamedFirst) {
   for (const std::string& each : names.findings)
     EXPECT_TRUE(each == row.first || contains(row.found, each) || contains(row.also, each))
         << each << " does not follow from the fault: " << all;
+  const std::string words = words_of_first(analysis);
+  for (const std::string& each : row.says) EXPECT_NE(words.find(each), words.npos) << each << " is missing: " << words;
+  for (const std::string& each : row.says_not) EXPECT_EQ(words.find(each), words.npos) << each << " is said: " << words;
   for (const DocExample& example : doc_examples())
     if (example.row == row.name) expect_printed(example, analyze_text(row, run));
 }
