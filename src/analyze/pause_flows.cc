@@ -144,6 +144,72 @@ PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLan
   return flows;
 }
 
+namespace {
+
+// Streams that these pauses hold, at the point where the pauses were seen.
+std::vector<StreamId> held_by(const PauseStop& stop, const PauseLanes& lanes, const Reading& reading) {
+  const PauseLane& lane = lanes.lanes()[stop.lane()];
+  const Direction direction = lane.side == LaneSide::kByAddress ? Direction::kUnknown
+                              : stop.at_stopped != kNone        ? Direction::kOut
+                                                                : Direction::kIn;
+  std::vector<StreamId> held;
+  for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id) {
+    const StreamMarks& marks = reading.marks[id];
+    if (reading.streams[id].point != lane.point || !carries_data(reading, id) || marks.direction != direction) continue;
+    if (direction == Direction::kUnknown && marks.src_mac == lane.mac) continue;  // its own
+    if (stop.c == kWholeLink || pause_class_of(marks.dscp, marks.pcp) == stop.c) held.push_back(id);
+  }
+  return held;
+}
+
+// Of the points that saw these flows later: were packets marked since?
+QueueMarks marks_behind(const std::map<FlowKey, StreamId>& held, const Reading& reading) {
+  bool is_seen = false;
+  for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id) {
+    const Stream& stream = reading.streams[id];
+    const auto known = held.find(key_of(stream));
+    if (known == held.end()) {
+      // A CNP to the sender of a held flow says that its packets are marked further on.
+      if (stream.cnps == 0) continue;
+      for (const auto& [key, at] : held)
+        if (std::get<0>(key) == stream.dst && std::get<1>(key) == stream.src) return QueueMarks::kMarks;
+      continue;
+    }
+    const Stream& before = reading.streams[known->second];
+    if (stream.point == before.point || stream.first_ns <= before.first_ns) continue;
+    is_seen = true;
+    if (reading.marks[id].ce > reading.marks[known->second].ce) return QueueMarks::kMarks;
+  }
+  return is_seen ? QueueMarks::kMarksNothing : QueueMarks::kNotSeen;
+}
+
+}  // namespace
+
+OriginQueue queue_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLanes& lanes, const Reading& reading) {
+  OriginQueue queue;
+  std::map<FlowKey, StreamId> held;
+  std::map<AddressId, std::uint64_t> to_B;
+  for (const std::uint32_t i : origin.first) {
+    const PauseStop& stop = graph.stops[i];
+    const PauseLane& lane = lanes.lanes()[stop.lane()];
+    const PauseRun& run = lane.classes[stop.c].longest_run;
+    queue.longest_ps = std::max(queue.longest_ps, run.length_ps());
+    queue.is_standstill = queue.is_standstill || is_standstill(run, lanes.speed_bps(lane.point));
+    for (const StreamId id : held_by(stop, lanes, reading)) {
+      const Stream& stream = reading.streams[id];
+      // Of two points of one flow, the later one.
+      const auto [at, is_new] = held.try_emplace(key_of(stream), id);
+      if (!is_new && stream.first_ns > reading.streams[at->second].first_ns) at->second = id;
+      to_B[stream.dst] += stream.payload_B;
+    }
+  }
+  queue.marks = marks_behind(held, reading);
+  for (const auto& [address, bytes] : to_B) queue.towards.push_back(address);
+  std::stable_sort(queue.towards.begin(), queue.towards.end(),
+                   [&](AddressId one, AddressId other) { return to_B[one] > to_B[other]; });
+  return queue;
+}
+
 std::string flows_text(const std::vector<StreamId>& flows, const Reading& reading) {
   std::string text;
   for (std::size_t i = 0; i < flows.size() && i < kMostFlowsNamed; ++i)

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analyze/finding.h"
 #include "analyze/pause_graph.h"
 
 namespace weft::analyze {
@@ -24,6 +25,25 @@ struct PauseFlows {
   std::vector<StreamId> victims{};
 };
 PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLanes& lanes, const Reading& reading);
+
+// What a capture shows of the queue from which an origin's pauses come.
+enum class QueueMarks : std::uint8_t {
+  kMarks,         // CE marks are added there, or behind it
+  kMarksNothing,  // the held flows pass on unmarked
+  kNotSeen,       // nothing of the held flows was captured behind it
+};
+struct OriginQueue {
+  QueueMarks marks = QueueMarks::kNotSeen;
+  std::vector<AddressId> towards{};  // where the held flows go, most data first
+  std::int64_t longest_ps = 0;       // at a stretch
+  bool is_standstill = false;        // longer than a full buffer takes to drain
+};
+OriginQueue queue_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLanes& lanes, const Reading& reading);
+
+// pause_origins.cc: what to say of pauses whose queue the capture does not show, and what to capture next.
+std::string cause_behind(const OriginQueue& queue, const std::string& name, const Reading& reading);
+std::vector<Remedy> remedies_behind(const OriginQueue& queue, const std::string& name, std::size_t c,
+                                    const Reading& reading);
 
 // "a > b qp 0x1 (6.1 Gb/s), c > d qp 0x2 (5.9 Gb/s) and 3 more"
 std::string flows_text(const std::vector<StreamId>& flows, const Reading& reading);

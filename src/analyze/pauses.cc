@@ -4,11 +4,20 @@
 
 #include <algorithm>
 
+#include "analyze/traffic_words.h"
+
 namespace weft::analyze {
 namespace {
 
 double micros(std::int64_t time_ps) {
   return static_cast<double>(time_ps) / 1e6;
+}
+
+// "swp3" of "leaf0:swp3", so that a command can be typed.
+std::string port_of(const std::string& name) {
+  const std::size_t colon = name.rfind(':');
+  if (colon == name.npos || name.starts_with("the peer of")) return "PORT";
+  return name.substr(colon + 1);
 }
 
 }  // namespace
@@ -95,8 +104,11 @@ void Pauses::find_response(Findings& findings, const PauseStop& stop, const Paus
                   response.violations,
                   {{response.first_violation.frame, response.first_violation.time_ns, lane.point, "sent while stopped"},
                    {response.last_violation.frame, response.last_violation.time_ns, lane.point, "and the last one"}},
-                  {{"NIC", "mlnx_qos -i IFACE --pfc 0,0,0,1,0,0,0,0 --trust dscp"},
-                   {"switch", "show pfc asymmetric; show pfcwd stats; config interface pfc priority PORT 3 on"}}});
+                  {{"NIC", fmt::format("{}, if it is one: mlnx_qos -i IFACE --pfc {} --trust dscp", stop.stopped,
+                                       words_of_priority(stop.c).pfc_mask())},
+                   {"switch", fmt::format("{}, if it is one of a switch: show pfc asymmetric; show pfcwd stats; config "
+                                          "interface pfc priority {} {} on",
+                                          stop.stopped, port_of(stop.stopped), words_of_priority(stop.c).priority)}}});
   // Of a speed that is not in the file the limit may be another one.
   if (response.is_slow() && lane.speed_is_known)
     findings.add({"pause.slow-response",
@@ -184,30 +196,38 @@ void Pauses::find_cycles(Findings& findings) const {
   }
 }
 
-void Pauses::find_storms(Findings& findings) const {
+void Pauses::find_storms(Findings& findings, const Reading& reading) {
   for (std::uint32_t i = 0; i < graph_.stops.size(); ++i) {
     if (!is_storm(i)) continue;
     const PauseStop& stop = graph_.stops[i];
     const PauseLane& lane = lanes_.lanes()[stop.lane()];
     const PauseRun& run = lane.classes[stop.c].longest_run;
-    findings.add({"pause.storm",
-                  fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c)),
-                  fmt::format("{} XOFF in a row hold {} for {:.1f} us, {:.1f} % of that time{}", run.xoffs,
-                              stop.stopped, micros(run.length_ps()),
-                              100 * static_cast<double>(run.paused_ps) / static_cast<double>(run.length_ps()),
-                              stop.passed_to.empty() ? ""
-                                                     : "; stopped because of it: " +
-                                                           count_text(stop.passed_to.size(), "port") + " upstream"),
-                  stop.sender_is_host ? "a NIC that pauses without end: firmware that hangs, a host that takes nothing "
-                                        "off its NIC (crashed, frozen by a debugger or a PCIe error)"
-                                      : "a switch port whose queue does not drain",
-                  run.xoffs,
-                  {{run.start.frame, run.start.time_ns, lane.point, "the first XOFF of it"}},
-                  {{"switch", "pfcwd start --action drop PORTS 200 --restoration-time 200; show pfcwd stats"},
-                   {"switch", "shut the port of that NIC: config interface shutdown PORT"},
-                   {"NIC",
-                    "ethtool -S IFACE | grep pause_storm; mlxconfig set PFC storm prevention "
-                    "(tx_pause_storm_warning_events); restart the host"}}});
+    Finding finding{
+        "pause.storm",
+        fmt::format("{} > {}, {}", stop.sender, stop.stopped, class_text(stop.c)),
+        fmt::format("{} XOFF in a row hold {} for {:.1f} us, {:.1f} % of that time{}", run.xoffs, stop.stopped,
+                    micros(run.length_ps()),
+                    100 * static_cast<double>(run.paused_ps) / static_cast<double>(run.length_ps()),
+                    stop.passed_to.empty()
+                        ? ""
+                        : "; stopped because of it: " + count_text(stop.passed_to.size(), "port") + " upstream"),
+        "a NIC that pauses without end: firmware that hangs, a host that takes nothing off its NIC (crashed, frozen by "
+        "a debugger or a PCIe error)",
+        run.xoffs,
+        {{run.start.frame, run.start.time_ns, lane.point, "the first XOFF of it"}},
+        {{"switch", fmt::format("pfcwd start --action drop {} 200 --restoration-time 200; show pfcwd stats",
+                                port_of(stop.stopped))},
+         {"switch", fmt::format("shut the port of that NIC: config interface shutdown {}", port_of(stop.stopped))},
+         {"NIC", fmt::format("{}: ethtool -S IFACE | grep pause_storm; mlxconfig set PFC storm prevention "
+                             "(tx_pause_storm_warning_events); restart the host",
+                             stop.sender)}}};
+    if (!stop.sender_is_host) {
+      const PauseOrigin origin{stop.sender, stop.c, false, {i}};
+      const OriginQueue queue = queue_of(origin, graph_, lanes_, reading);
+      finding.cause = cause_behind(queue, origin.name, reading);
+      finding.remedies = remedies_behind(queue, origin.name, origin.c, reading);
+    }
+    findings.add(std::move(finding));
   }
 }
 
@@ -215,7 +235,7 @@ void Pauses::finish(Findings& findings, const Reading& reading) {
   lanes_.finish(reading.capture.last_ns);
   graph_ = pause_graph(lanes_, reading);
   find_cycles(findings);
-  find_storms(findings);
+  find_storms(findings, reading);
   find_lane_faults(findings);
   find_origins(findings, reading);
   // 0 is "not enough", where nothing else was found.

@@ -28,7 +28,7 @@ class Pauses {
   void find_lane_faults(Findings& findings) const;
   void find_response(Findings& findings, const PauseStop& stop, const PauseLane& lane, const std::string& where) const;
   void find_cycles(Findings& findings) const;
-  void find_storms(Findings& findings) const;
+  void find_storms(Findings& findings, const Reading& reading);
   void find_origins(Findings& findings, const Reading& reading);
   Evidence at(const PauseStop& stop) const;
   bool is_in_cycle(std::uint32_t stop) const;
