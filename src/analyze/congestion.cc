@@ -95,6 +95,7 @@ void Congestion::finish(Analysis& analysis, const Streams& streams, const Addres
   Findings& findings = analysis.findings;
   pauses_.finish(findings, reading);
   classes_.finish(findings, reading);
+  changes_.finish(findings, reading);
   cnps_.finish(findings, reading);
   reaction_.finish(findings, reading, pauses_.lanes());
   check_path_entropy(findings, reading, pauses_.lanes());

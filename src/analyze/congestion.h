@@ -1,5 +1,5 @@
 // The checks of congestion and its control, which share what they know of streams: traffic classes, pauses, CNPs, the
-// senders' reaction, paths, MigReq, and rates over time.
+// senders' reaction, paths, what changes within a stream, MigReq, and rates over time.
 #pragma once
 
 #include "analyze/cnps.h"
@@ -7,6 +7,7 @@
 #include "analyze/pauses.h"
 #include "analyze/rate_reaction.h"
 #include "analyze/rates.h"
+#include "analyze/stream_changes.h"
 #include "analyze/traffic_class.h"
 
 namespace weft::analyze {
@@ -19,6 +20,7 @@ class Congestion {
   void see_roce(const Frame& frame, StreamId id, const Streams& streams) {
     pauses_.see_data(frame);
     classes_.see(frame, id);
+    changes_.see(frame, id);
     rates_.see(frame, id);
     cnps_.see(frame, streams);
     reaction_.see(frame, id, streams, pauses_.lanes());
@@ -32,6 +34,7 @@ class Congestion {
 
  private:
   TrafficClass classes_;
+  StreamChanges changes_;
   Pauses pauses_;
   Cnps cnps_;
   RateReaction reaction_;

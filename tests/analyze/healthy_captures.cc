@@ -98,6 +98,26 @@ void requests_only(EditableCapture& capture) {
   });
 }
 
+// From the middle on the packets come over a longer way.
+void rerouted(EditableCapture& capture) {
+  const std::vector<std::size_t> all = capture.find(is_data_request);
+  for (std::size_t i = all.size() / 2; i < all.size(); ++i)
+    capture.rewrite(all[i], [](RoceHeaders& headers) { headers.ttl -= 2; });
+}
+
+void source_port_moves(EditableCapture& capture) {
+  const std::vector<std::size_t> all = capture.find(is_data_request);
+  for (std::size_t i = all.size() / 3; i < all.size(); ++i)
+    capture.rewrite(all[i], [](RoceHeaders& headers) { headers.src_port ^= 0x155; });
+}
+
+// Each packet with a source port of its own: spraying, no change of the way.
+void sprayed_ports(EditableCapture& capture) {
+  std::uint16_t port = 0xc000;
+  for (std::size_t at : capture.find(is_data_request))
+    capture.rewrite(at, [&](RoceHeaders& headers) { headers.src_port = port++; });
+}
+
 // Datagrams whose opcode is a manufacturer's own.
 void of_manufacturer(EditableCapture& capture) {
   for (std::size_t at : capture.find(is_opcode(Opcode::kUdSendOnly))) {
@@ -218,6 +238,12 @@ std::vector<PlantedCase> healthy_captures() {
       .found = {"traffic-class.no-ecn"};
   healthy("ManufacturerOpcode", "datagrams with opcode 0xc3", sends_ud, "node00:p0", of_manufacturer).found = {
       "integrity.other-opcode"};
+  healthy("Rerouted", "packets that come over two more routers from the middle on", writes, "node01:p0", rerouted)
+      .found = {"path-entropy.moved"};
+  healthy("SourcePortMoves", "a queue pair that goes on from another UDP source port", writes, "node00:p0",
+          source_port_moves)
+      .found = {"path-entropy.moved"};
+  healthy("SprayedPorts", "a source port for each packet", writes, "node00:p0", sprayed_ports);
   healthy("MirroredTwice", "a mirror that copies at both ports of a router", writes, "node00:p0", mirrored_twice)
       .found = {"capture.twice"};
   rows.back().as_pcap = true;

@@ -46,6 +46,39 @@ void reserved_opcode(EditableCapture& capture) {
   capture.refresh(at + 1);
 }
 
+// RoCE over IPv4 has none (0): a wrong one is put in, and the ICRC, which leaves it out, is right.
+void wrong_udp_checksum(EditableCapture& capture) {
+  for (std::size_t at : capture.find(is_opcode(Opcode::kWriteLast)))
+    wire::put_be16(capture.records[at].bytes, kUdpAt + 6, 0x1234);
+}
+
+void p_key_changes(EditableCapture& capture) {
+  const std::size_t from = capture.find_nth(is_opcode(Opcode::kWriteFirst), 6);
+  for (std::size_t at : capture.find(is_data_request))
+    if (at >= from) capture.rewrite(at, [](RoceHeaders& headers) { headers.p_key = 0x8123; });
+}
+
+void p_key_of_answers(EditableCapture& capture) {
+  for (std::size_t at : capture.find(is_positive_ack))
+    capture.rewrite(at, [](RoceHeaders& headers) { headers.p_key = 0x8001; });
+}
+
+void psn_top_bit(EditableCapture& capture) {
+  capture.rewrite(capture.find_nth(is_opcode(Opcode::kWriteMiddle), 7),
+                  [](RoceHeaders& headers) { headers.psn ^= 0x800000; });
+}
+
+void psn_top_bit_of_first(EditableCapture& capture) {
+  capture.rewrite(capture.find_nth(is_opcode(Opcode::kWriteFirst), 4),
+                  [](RoceHeaders& headers) { headers.psn ^= 0x800000; });
+}
+
+void macs_alternate(EditableCapture& capture) {
+  std::size_t n = 0;
+  for (std::size_t at : capture.find(is_data_request))
+    if (++n % 2 == 0) capture.rewrite(at, [](RoceHeaders& headers) { headers.src_mac[5] ^= 0x40; });
+}
+
 void wrong_ip_checksum(EditableCapture& capture) {
   for (std::size_t at : capture.find(is_opcode(Opcode::kWriteLast))) capture.byte(at, kIpAt + 10) ^= 0x55;
 }
@@ -133,6 +166,31 @@ std::vector<PlantedCase> integrity_faults() {
       {"ReservedOpcode", "a packet with opcode 0x1f", small, "node00:p0", reserved_opcode, "integrity.opcode"});
   rows.push_back({"IpChecksum", "IPv4 header checksums that are wrong", writes_lab(), "node00:p0", wrong_ip_checksum,
                   "integrity.ip-checksum"});
+  rows.push_back({"UdpChecksum", "UDP checksums that are wrong", writes_lab(), "node00:p0", wrong_udp_checksum,
+                  "integrity.udp-checksum"});
+  rows.push_back({"PKeyChanges", "a P_Key that changes within a queue pair", writes_lab(), "node00:p0", p_key_changes,
+                  "integrity.p-key"});
+  rows.push_back({"PKeyOfAnswers", "answers with another P_Key than the requests", writes_lab(), "node01:p0",
+                  p_key_of_answers, "integrity.p-key"});
+  const std::vector<std::string> stray_follows = {"message-length.reth", "opcode-sequence.broken", "msn.wrong"};
+  rows.push_back({"PsnTopBit",
+                  "a packet whose PSN has its top bit flipped",
+                  writes_lab(),
+                  "node00:p0",
+                  psn_top_bit,
+                  "psn.stray",
+                  {},
+                  stray_follows});
+  rows.push_back({"PsnTopBitOfFirst",
+                  "the same of the first packet of a message",
+                  writes_lab(),
+                  "all",
+                  psn_top_bit_of_first,
+                  "psn.stray",
+                  {},
+                  stray_follows});
+  rows.push_back({"TwoMacs", "packets of one address from two MAC addresses in turn", writes_lab(), "node01:p0",
+                  macs_alternate, "path-entropy.two-macs"});
   rows.push_back({"Fragment", "a RoCE packet with the more-fragments bit", writes_lab(), "node00:p0", fragment,
                   "integrity.fragment"});
   rows.push_back({"ShortMiddle", "a MIDDLE packet four bytes short", writes_lab(), "node00:p0", short_middle,
