@@ -27,7 +27,7 @@ struct ClassPause {
 };
 
 struct CapturePoint {
-  std::string file;
+  std::string file;  // its name, with as much of its folder as tells it from the others
   std::string name;  // of the interface; empty in classic pcap
   std::uint64_t speed_bps = 0;
   std::uint16_t link_type = 0;
@@ -35,6 +35,7 @@ struct CapturePoint {
   std::uint64_t frames = 0, roce = 0;
   std::uint64_t ce_marked = 0, cnps = 0, pause_frames = 0;
   std::vector<ClassPause> pauses{};
+  std::string path{};  // of the file, as it was given
 };
 
 // How the clock of a file runs against that of another one.

@@ -97,7 +97,7 @@ void Analyzer::see_roce() {
 
 std::size_t Analyzer::file_of(PointId point) {
   while (file_of_point_.size() <= point) {
-    const std::string& file = analysis_.capture.points[file_of_point_.size()].file;
+    const std::string& file = analysis_.capture.points[file_of_point_.size()].path;
     file_of_point_.push_back(static_cast<std::size_t>(std::ranges::find(files_, file) - files_.begin()));
     if (file_of_point_.back() == files_.size()) files_.push_back(file);
   }

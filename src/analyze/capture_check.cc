@@ -16,6 +16,12 @@ std::string point_name(const CaptureSummary& capture, PointId point) {
   return at.name.empty() ? at.file : at.name;
 }
 
+// As findings call the file of this path.
+std::string name_of_file(const CaptureSummary& capture, const std::string& path) {
+  const auto at = std::ranges::find(capture.points, path, &CapturePoint::path);
+  return at == capture.points.end() ? path : at->file;
+}
+
 }  // namespace
 
 void CaptureCheck::add_dropped(PointId point, std::uint64_t frames) {
@@ -88,9 +94,10 @@ void CaptureCheck::say_clocks(const CaptureSummary& capture, Findings& findings)
   for (const ClockSummary& each : capture.clocks) {
     if (each.pieces == 0) continue;
     const bool is_behind = each.ahead_ns < 0;
+    const std::string file = name_of_file(capture, each.file), reference = name_of_file(capture, each.reference);
     std::string what = fmt::format(
-        "the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)", each.file,
-        is_behind ? "behind" : "ahead of", each.reference, static_cast<double>(std::abs(each.ahead_ns)) / 1e3,
+        "the clock of {} is {} that of {} by {:.3f} us (+- {:.3f} us, from {} packets that both hold)", file,
+        is_behind ? "behind" : "ahead of", reference, static_cast<double>(std::abs(each.ahead_ns)) / 1e3,
         static_cast<double>(each.uncertainty_ns) / 1e3, each.packets);
     if (each.pieces == 1 && std::abs(each.drift) >= kFewestDrift)
       what += fmt::format(" and {} {:.2f} us in each second", each.drift < 0 ? "loses" : "gains",
@@ -101,7 +108,7 @@ void CaptureCheck::say_clocks(const CaptureSummary& capture, Findings& findings)
     const std::string shift = fmt::format("editcap -t {}{:.9f} {} OUT", is_behind ? "" : "-",
                                           static_cast<double>(std::abs(each.ahead_ns)) / 1e9, each.file);
     findings.add({"capture.clocks",
-                  fmt::format("{}, {}", each.reference, each.file),
+                  fmt::format("{}, {}", reference, file),
                   std::move(what),
                   "the capturing hosts are not synchronised",
                   each.packets,

@@ -9,6 +9,7 @@
 
 #include "analyze/cnps.h"
 #include "analyze/nearest.h"
+#include "analyze/traffic_words.h"
 
 namespace weft::analyze {
 namespace {
@@ -17,9 +18,18 @@ double cnp_micros(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1000;
 }
 
-std::vector<Remedy> np_remedies() {
-  return {{"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_np/enable/3; mlxconfig -d DEV set ROCE_CC_PRIO_MASK_P1=255"},
-          {"NIC", "rdma statistic show link DEV | grep -E 'np_ecn_marked_roce_packets|np_cnp_sent'"}};
+// For the receiver of marked packets, in their class.
+std::vector<Remedy> np_remedies(const Reading& reading, AddressId receiver) {
+  TrafficWords words;
+  for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id)
+    if (reading.streams[id].dst == receiver && reading.marks[id].ce > 0)
+      words = words_of_class(reading.marks[id].dscp, reading.marks[id].pcp);
+  const std::string host = reading.addresses.text(receiver);
+  return {{"NIC", fmt::format("on {}: echo 1 > /sys/class/net/IFACE/ecn/roce_np/enable/{}; mlxconfig -d DEV set "
+                              "ROCE_CC_PRIO_MASK_P1=255",
+                              host, words.priority)},
+          {"NIC", fmt::format("on {}: rdma statistic show link DEV | grep -E 'np_ecn_marked_roce_packets|np_cnp_sent'",
+                              host)}};
 }
 
 // Of those that saw one receiver: the most marks, then the most CNPs, then the shortest way to an answer.
@@ -54,7 +64,7 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
                 "the notification point is off for this priority, or CNPs are lost on the way to this capture point",
                 sender.ce_pending,
                 {{sender.pending_frame, sender.pending_ns, sender.point, "CE, and no CNP follows"}},
-                np_remedies()});
+                np_remedies(reading, sender.address)});
 }
 
 // A receiver that tells some of its senders, and one of them never. Whoever shares the interval of a port gets CNPs by
@@ -76,7 +86,7 @@ void Cnps::find_unequal(Findings& findings, const Reading& reading, const CnpSen
                   "take another way before this capture point",
                   debt.ce,
                   {debt.first_ce},
-                  np_remedies()});
+                  np_remedies(reading, debt.receiver)});
   }
 }
 

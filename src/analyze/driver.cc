@@ -25,14 +25,21 @@ struct TimeWindow {
   bool holds(std::int64_t time_ns) const { return time_ns >= from_ns && time_ns <= to_ns; }
 };
 
+struct CaptureFiles {
+  const std::vector<std::string>& paths;
+  std::vector<std::string> names = short_names(paths);
+};
+
 // Points are numbered like the interfaces of the merge.
-void add_new_points(const pcap::MergedCapture& capture, const std::vector<std::string>& paths, std::size_t& points,
+void add_new_points(const pcap::MergedCapture& capture, const CaptureFiles& files, std::size_t& points,
                     Analyzer& analyzer) {
-  for (; points < capture.interface_count(); ++points)
-    analyzer.add_point(paths[capture.file_of(points)], capture.interface(points));
+  for (; points < capture.interface_count(); ++points) {
+    const std::size_t file = capture.file_of(points);
+    analyzer.add_point(files.names[file], capture.interface(points), files.paths[file]);
+  }
 }
 
-void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths, const AnalyzeOptions& options,
+void see_all(pcap::MergedCapture& capture, const CaptureFiles& files, const AnalyzeOptions& options,
              Analyzer& analyzer) {
   std::size_t points = 0;
   std::vector<std::uint64_t> lost;  // at each point, by what packets say
@@ -43,7 +50,7 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
     const TimeWindow window(options, packet.time_ns);
     do {
       if (packet.interface >= points) {
-        add_new_points(capture, paths, points, analyzer);
+        add_new_points(capture, files, points, analyzer);
         lost.resize(points);
       }
       lost[packet.interface] += packet.dropped_before;
@@ -55,7 +62,7 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
       if (++frames % kProgressEvery == 0 && options.progress) options.progress(capture.consumed_B(), all_B);
     } while (capture.next(packet));
   }
-  add_new_points(capture, paths, points, analyzer);
+  add_new_points(capture, files, points, analyzer);
   lost.resize(points);
   for (std::size_t i = 0; i < points; ++i) {
     const pcap::InterfaceStatistics& statistics = capture.interface(i).statistics;
@@ -67,6 +74,22 @@ void see_all(pcap::MergedCapture& capture, const std::vector<std::string>& paths
 
 }  // namespace
 
+std::vector<std::string> short_names(const std::vector<std::string>& paths) {
+  std::vector<std::string> names(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string& path = paths[i];
+    std::size_t begin = path.rfind('/');
+    const auto is_another = [&](const std::string& other) {
+      if (other == path || begin == path.npos) return false;
+      return other.ends_with(path.substr(begin)) || other == path.substr(begin + 1);
+    };
+    while (begin != path.npos && begin > 0 && std::any_of(paths.begin(), paths.end(), is_another))
+      begin = path.rfind('/', begin - 1);
+    names[i] = begin == path.npos || begin + 1 == path.size() ? path : path.substr(begin + 1);
+  }
+  return names;
+}
+
 tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>& paths,
                                                   const AnalyzeOptions& options) {
   auto opened = open_captures(paths);
@@ -76,15 +99,16 @@ tl::expected<Analysis, std::string> analyze_files(const std::vector<std::string>
     analyzer.say_clocks(opened->clocks, paths, true);
   else if (paths.size() > 1)
     analyzer.compare_clocks();
-  see_all(opened->merged, paths, options, analyzer);
+  const CaptureFiles names{paths};
+  see_all(opened->merged, names, options, analyzer);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const pcap::CaptureStream& file = opened->merged.files()[i];
     const auto& error = file.error();
     // Not a capture at all, as against one that is damaged somewhere.
     if (error && file.interfaces().empty())
       return tl::unexpected(fmt::format("{}: {} at byte {}", paths[i], error->message, error->offset_B));
-    if (error) analyzer.damaged_file(paths[i], *error);
-    if (file.cut_at_B()) analyzer.cut_file(paths[i], *file.cut_at_B());
+    if (error) analyzer.damaged_file(names.names[i], *error);
+    if (file.cut_at_B()) analyzer.cut_file(names.names[i], *file.cut_at_B());
   }
   return analyzer.finish();
 }

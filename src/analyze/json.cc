@@ -40,7 +40,7 @@ Json table_json(const Table& table) {
 }
 
 Json point_json(const CapturePoint& point) {
-  Json j = {{"file", point.file},           {"interface", point.name},
+  Json j = {{"file", point.path},           {"interface", point.name},
             {"speed_bps", point.speed_bps}, {"link_type", pcap::link_type_name(point.link_type)},
             {"frames", point.frames},       {"ce_marked", point.ce_marked},
             {"cnps", point.cnps},           {"pause_frames", point.pause_frames}};

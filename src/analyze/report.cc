@@ -93,12 +93,14 @@ void put_conversations(const Analysis& analysis, std::string& out) {
         fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversationsShown);
 }
 
-// Findings of one kind with one cause are one paragraph: several places, the evidence of the first.
+// Findings of one kind with one cause are one paragraph: several places, evidence and remedies of the first.
 bool same_story(const Finding& one, const Finding& other) {
-  auto same_remedy = [](const Remedy& a, const Remedy& b) { return a.where == b.where && a.command == b.command; };
-  return one.id == other.id && one.cause == other.cause &&
-         std::equal(one.remedies.begin(), one.remedies.end(), other.remedies.begin(), other.remedies.end(),
-                    same_remedy);
+  return one.id == other.id && one.cause == other.cause;
+}
+
+bool same_remedies(const Finding& one, const Finding& other) {
+  return std::equal(one.remedies.begin(), one.remedies.end(), other.remedies.begin(), other.remedies.end(),
+                    [](const Remedy& a, const Remedy& b) { return a.where == b.where && a.command == b.command; });
 }
 
 void put_finding(const Analysis& analysis, std::size_t number, std::span<const Finding> places, std::string& out) {
@@ -116,6 +118,8 @@ void put_finding(const Analysis& analysis, std::size_t number, std::span<const F
   }
   if (!first.cause.empty()) out += "   likely cause: " + first.cause + "\n";
   for (const Remedy& remedy : first.remedies) out += fmt::format("   {}: {}\n", remedy.where, remedy.command);
+  if (!std::all_of(places.begin(), places.end(), [&](const Finding& each) { return same_remedies(first, each); }))
+    out += "   the same at the other places, with their names: --json has all\n";
 }
 
 void put_findings(const Analysis& analysis, std::string& out) {
@@ -142,10 +146,13 @@ void put_checks(const Analysis& analysis, std::string& out) {
   std::vector<std::string> healthy, missing;
   for (const CheckResult& check : analysis.findings.checks()) {
     if (check.verdict == Verdict::kHealthy) healthy.emplace_back(check.check);
-    if (check.verdict == Verdict::kNotEnough) missing.push_back(fmt::format("  {:<16} {}", check.check, check.missing));
+    if (check.verdict != Verdict::kNotEnough) continue;
+    // Where nothing of its kind is there, the name of the check says enough.
+    const bool is_absent = check.missing.starts_with("no ");
+    missing.push_back(is_absent ? std::string(check.check) : fmt::format("{} ({})", check.check, check.missing));
   }
   if (!healthy.empty()) out += fmt::format("\nhealthy: {}\n", fmt::join(healthy, ", "));
-  if (!missing.empty()) out += fmt::format("\nnot enough in this capture\n{}\n", fmt::join(missing, "\n"));
+  if (!missing.empty()) out += fmt::format("\nnot enough in this capture for: {}\n", fmt::join(missing, ", "));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "analyze/traffic_words.h"
+
 namespace weft::analyze {
 namespace {
 
@@ -21,10 +23,15 @@ Evidence first_of(const Reading& reading, StreamId id, std::string text) {
   return {stream.first_frame, stream.first_ns, stream.point, std::move(text)};
 }
 
-std::vector<Remedy> class_remedies() {
-  return {{"NIC", "cma_roce_tos -d DEV -t 106; echo 106 > /sys/class/infiniband/DEV/tc/1/traffic_class"},
-          {"NIC", "mlnx_qos -i IFACE --trust dscp --pfc 0,0,0,1,0,0,0,0"},
-          {"switch", "show qos map dscp-to-tc; NVUE: nv show qos mapping"}};
+// For the host that should send in the class of `peer`.
+std::vector<Remedy> class_remedies(const std::string& host, const StreamMarks& peer) {
+  const TrafficWords words = words_of_class(peer.dscp, peer.pcp);
+  return {{"NIC", fmt::format("on {}: cma_roce_tos -d DEV -t {}; echo {} > "
+                              "/sys/class/infiniband/DEV/tc/1/traffic_class",
+                              host, words.tos(), words.tos())},
+          {"NIC", fmt::format("on {}: mlnx_qos -i IFACE --trust dscp --pfc {}", host, words.pfc_mask())},
+          {"switch", fmt::format("show qos map dscp-to-tc; NVUE: nv show qos mapping: DSCP {} is priority {}",
+                                 words.dscp, words.priority)}};
 }
 
 }  // namespace
@@ -93,7 +100,7 @@ void TrafficClass::find_changes(Findings& findings, const Reading& reading) cons
          {first_of(reading, id, marks_text(marks.dscp, marks.pcp)),
           {marks.changed_frame, marks.changed_ns, reading.streams[id].point,
            marks_text(marks.changed_dscp, marks.changed_pcp)}},
-         class_remedies()});
+         class_remedies(reading.addresses.text(reading.streams[id].src), marks)});
   }
 }
 
@@ -163,7 +170,8 @@ void TrafficClass::find_peers(Findings& findings, const Reading& reading) const 
          one.frames,
          {first_of(reading, id, marks_text(one.dscp, one.pcp)),
           first_of(reading, reverse, marks_text(other.dscp, other.pcp))},
-         class_remedies()});
+         one.dscp == 0 && one.pcp <= 0 ? class_remedies(reading.addresses.text(stream.src), other)
+                                       : class_remedies(reading.addresses.text(stream.dst), one)});
   }
   struct Senders {
     std::map<AddressId, StreamId> marked, unmarked;
@@ -187,7 +195,7 @@ void TrafficClass::find_peers(Findings& findings, const Reading& reading) const 
                   "the traffic class was not set on that host: its packets are in the default, lossy class",
                   senders.unmarked.size(),
                   {first_of(reading, one, "DSCP 0"), first_of(reading, peer, marks_text(marks_[peer].dscp, -1))},
-                  class_remedies()});
+                  class_remedies(reading.addresses.text(reading.streams[one].src), marks_[peer])});
   }
 }
 

@@ -5,12 +5,30 @@
 #include <map>
 
 #include "analyze/traffic_class.h"
+#include "analyze/traffic_words.h"
 
 namespace weft::analyze {
 namespace {
 
 constexpr std::uint64_t kFewestForShare = 100;
 constexpr double kFullLink = 0.8, kLongBurst_ns = 20e6;
+
+std::vector<Remedy> ect_remedies(const std::string& sender, const StreamMarks& marks) {
+  const TrafficWords words = words_of_class(marks.dscp, marks.pcp);
+  return {{"NIC", fmt::format("on {0}: cma_roce_tos -d DEV -t {1} (DSCP {2} and ECT(0)); NCCL_IB_TC={1}", sender,
+                              words.tos(), words.dscp)},
+          {"NIC", fmt::format("echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/{0} on {1}, roce_np/enable/{0} on the "
+                              "receivers",
+                              words.priority, sender)}};
+}
+
+std::vector<Remedy> share_remedies(const Reading& reading, PointId point, StreamId id) {
+  const TrafficWords words = words_of_class(reading.marks[id].dscp, reading.marks[id].pcp);
+  return {{"switch", fmt::format("before {}: show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000",
+                                 point_name(reading, point))},
+          {"NIC", fmt::format("on {}: rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/{} must be 1",
+                              reading.addresses.text(reading.streams[id].src), words.priority)}};
+}
 
 }  // namespace
 
@@ -44,9 +62,9 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
          count,
          {{reading.streams[id].first_frame, reading.streams[id].first_ns, reading.streams[id].point,
            place_of(reading, id)}},
-         {{"NIC",
-           "echo 48 > /sys/class/net/IFACE/ecn/roce_np/cnp_dscp; echo 6 > "
-           "/sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio"},
+         {{"NIC", fmt::format("on {}: echo 48 > /sys/class/net/IFACE/ecn/roce_np/cnp_dscp; echo 6 > "
+                              "/sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio",
+                              reading.addresses.text(sender))},
           {"switch", "map DSCP 48 to a strict queue that is not lossless: show qos map dscp-to-tc"}}});
   }
 }
@@ -103,8 +121,7 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
                   counted.not_ect,
                   {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
                     reading.streams[counted.first].point, place_of(reading, counted.first)}},
-                  {{"NIC", "cma_roce_tos -d DEV -t 106 (DSCP 26 and ECT(0)); NCCL_IB_TC=106"},
-                   {"NIC", "echo 1 > /sys/class/net/IFACE/ecn/roce_rp/enable/3 and roce_np/enable/3"}}});
+                  ect_remedies(reading.addresses.text(sender), marks_[counted.first])});
   }
   if (data >= kFewest && not_ect == data && !is_congested && findings_before == findings.all().size())
     findings.add({"traffic-class.no-ecn", "the capture", fmt::format("none of {} data packets is ECN-capable", data),
@@ -136,8 +153,7 @@ void TrafficClass::find_ecn(Findings& findings, const Reading& reading) const {
                   counted.ce,
                   {{reading.streams[counted.first].first_frame, reading.streams[counted.first].first_ns,
                     reading.streams[counted.first].point, ""}},
-                  {{"switch", "show ecn; ecnconfig -p AZURE_LOSSLESS -gmin 153600 -gmax 1536000"},
-                   {"NIC", "rdma statistic show | grep rp_cnp_handled; ecn/roce_rp/enable/3 must be 1"}}});
+                  share_remedies(reading, best.first, counted.first)});
   }
 }
 

@@ -274,5 +274,14 @@ TEST(AnalyzeFiles, ProgressIsReported) {
   EXPECT_EQ(all_B, file.bytes.size());
 }
 
+// As short as they can be told apart.
+TEST(ShortNames, TellFilesApart) {
+  EXPECT_EQ(short_names({"/var/tmp/run/a.pcap", "b.pcap"}), (std::vector<std::string>{"a.pcap", "b.pcap"}));
+  EXPECT_EQ(short_names({"/x/h0/eth0.pcap", "/x/h1/eth0.pcap"}),
+            (std::vector<std::string>{"h0/eth0.pcap", "h1/eth0.pcap"}));
+  EXPECT_EQ(short_names({"eth0.pcap", "old/eth0.pcap"}), (std::vector<std::string>{"eth0.pcap", "old/eth0.pcap"}));
+  EXPECT_EQ(short_names({"/eth0.pcap", "-", ""}), (std::vector<std::string>{"eth0.pcap", "-", ""}));
+}
+
 }  // namespace
 }  // namespace weft::analyze

@@ -42,6 +42,34 @@ TEST(Report, GoodputOfBothDirections) {
   EXPECT_EQ(analysis_text(analysis).find(" + "), std::string::npos) << analysis_text(analysis);
 }
 
+// Places of one cause are one paragraph though each has remedies with its own names.
+TEST(Report, RemediesOfFirstPlace) {
+  Analysis analysis;
+  for (const char* host : {"10.0.0.1", "10.0.0.2"}) {
+    Finding finding = lost_at(host);
+    finding.remedies = {{"NIC", std::string("on ") + host + ": ethtool -S IFACE"}};
+    analysis.findings.add(std::move(finding));
+  }
+  const std::string text = analysis_text(analysis);
+  EXPECT_NE(text.find("findings: 1 error"), std::string::npos) << text;
+  EXPECT_NE(text.find("on 10.0.0.1: ethtool"), std::string::npos) << text;
+  EXPECT_EQ(text.find("on 10.0.0.2: ethtool"), std::string::npos) << text;
+  EXPECT_NE(text.find("the same at the other places"), std::string::npos) << text;
+}
+
+// What is not there is named; what is there and cannot be judged, with the reason.
+TEST(Report, ChecksWithoutEnoughAreOneLine) {
+  Analysis analysis;
+  for (const CheckName& check : check_names()) analysis.findings.judge(check.name, 0, "frames", "no frame of it");
+  analysis.findings.judge("pause", 0, "pause frames", "pauses of much of the time, and too short a capture");
+  const std::string text = analysis_text(analysis);
+  const std::size_t begin = text.find("\nnot enough in this capture for: integrity, ");
+  ASSERT_NE(begin, std::string::npos) << text;
+  EXPECT_EQ(text.find('\n', begin + 1) + 1, text.size()) << text;
+  EXPECT_NE(text.find("pause (pauses of much"), std::string::npos) << text;
+  EXPECT_EQ(text.find("no frame of it"), std::string::npos) << text;
+}
+
 TEST(Report, UnknownSizeIsNotZero) {
   Analysis analysis;
   analysis.conversations = {conversation_of(0, 3000)};
