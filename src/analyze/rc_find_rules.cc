@@ -21,9 +21,9 @@ constexpr std::string_view kWrongSender =
 constexpr std::string_view kWrongResponder =
     "the responder answers against the rules (firmware, a software stack, an injected fault)";
 constexpr std::string_view kUpdateRequester =
-    "on the requester: ethtool -i IFACE, then update the firmware (mlxfwmanager -u)";
+    "on {requester}: ethtool -i IFACE, then update the firmware (mlxfwmanager -u)";
 constexpr std::string_view kUpdateResponder =
-    "on the responder: ethtool -i IFACE, then update the firmware (mlxfwmanager -u)";
+    "on {responder}: ethtool -i IFACE, then update the firmware (mlxfwmanager -u)";
 
 constexpr TransportRule kRules[] = {
     {Trouble::kOpcodeOrder, false, true, "opcode-sequence.broken",
@@ -78,7 +78,9 @@ void find_broken_rules(const SideView& view, SideFindings& out) {
                          std::string(rule.cause),
                          count,
                          evidence_of(view.context, flow, rule.trouble, rule.evidence),
-                         {{std::string(rule.where), std::string(rule.command)}}});
+                         {{std::string(rule.where),
+                           fmt::format(fmt::runtime(rule.command), fmt::arg("requester", view.requester_address),
+                                       fmt::arg("responder", view.responder_address))}}});
   }
 }
 

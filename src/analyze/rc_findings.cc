@@ -137,7 +137,7 @@ void judge_transport(const Looked& looked, const RcTransport& transport, Finding
                  transport.unpaired_rnrs() > 0 ? "RNR NAKs, and not the requests that they answer" : "no RNR NAK");
   findings.judge("timeout", looked.timeouts, "timeouts", "no retransmission after a timeout");
   findings.judge("recovery", looked.recoveries, "retransmissions",
-                 looked.unexplained > 0 ? kNoReason : "nothing was sent again");
+                 looked.unexplained > 0 ? kNoReason : "no packet was sent again");
   findings.judge("nak-latency", looked.nak_latencies, "NAKs", "no NAK with its gap or its retransmission");
   findings.judge("livelock", looked.flows, "connections", "no reliable connection");
 }
