@@ -53,7 +53,7 @@ class StreamChangesTest : public testing::Test {
   std::uint64_t number_ = 0;
 };
 
-TEST_F(StreamChangesTest, NothingChanges) {
+TEST_F(StreamChangesTest, ConstantStream) {
   see_many(usual(), 100);
   EXPECT_EQ(found(), Ids{});
 }
