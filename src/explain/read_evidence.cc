@@ -30,12 +30,6 @@ bool has_table(SqliteFile& file, const char* name) {
   return rows.next();
 }
 
-bool has_column(SqliteFile& file, const char* table, const char* column) {
-  SqliteRows rows(file, "SELECT 1 FROM pragma_table_info(?) WHERE name=?");
-  rows.bind(table, column);
-  return rows.next();
-}
-
 void read_run(SqliteFile& file, Evidence& evidence) {
   std::map<std::string, std::string> run;
   SqliteRows rows(file, "SELECT key, value FROM run");
@@ -207,14 +201,17 @@ void read_events(SqliteFile& file, Evidence& evidence) {
                                static_cast<unsigned>(pauses.integer(3)), pauses.integer(4) != 0, pauses.text(5),
                                pauses.text(6), pauses.text(7), static_cast<int>(pauses.integer(8)), number(pauses, 9),
                                number(pauses, 10), number(pauses, 11)});
-  SqliteRows drops(file,
-                   "SELECT node, time_ps, out_port, queue, reason, occupancy_B, source, destination, dest_qp, psn "
-                   "FROM drop_record ORDER BY rowid");
+  const std::string times = has_column(file, "drop_record", "count") ? "last_ps, count" : "time_ps, 1";
+  SqliteRows drops(file, ("SELECT node, time_ps, out_port, queue, reason, occupancy_B, source, destination, dest_qp, "
+                          "psn, " +
+                          times + " FROM drop_record ORDER BY rowid")
+                             .c_str());
   while (drops.next()) {
     lab::DropEvidence drop;
     drop.node = drops.text(0);
-    drop.first_ps = drop.last_ps = drops.integer(1);
-    drop.count = 1;
+    drop.first_ps = drops.integer(1);
+    drop.last_ps = drops.integer(10);
+    drop.count = number(drops, 11);
     if (!drops.text(2).empty()) drop.out_port = drop.node + ":" + drops.text(2);
     drop.queue = static_cast<int>(drops.integer(3));
     drop.reason = drops.text(4);

@@ -2,6 +2,7 @@
 // report merges them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,6 +45,12 @@ struct SwitchEvent {
   std::uint32_t queue_B = 0;  // the longest that it was
   // Of the first packet: host port ids, and where it goes.
   std::uint32_t source = 0, destination = 0, endpoint = 0, sequence = 0;
+
+  void merge(const SwitchEvent& later) {
+    last_ps = std::max(last_ps, later.last_ps);
+    count += later.count;
+    queue_B = std::max(queue_B, later.queue_B);
+  }
 };
 
 // Records are kept up to a limit, and counted beyond it.

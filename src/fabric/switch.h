@@ -38,9 +38,10 @@ class alignas(64) Switch {
   SwitchPortCounters counters(std::uint32_t port) const;
   const TransmitControl& pause(std::uint32_t port) const { return transmit_control_[port]; }
   const SharedBuffer& buffer() const { return buffer_; }
-  const BoundedLog<DropRecord>& drops() const { return drops_; }
+  const DropLog& drops() const { return drops_; }
   const BoundedLog<PauseEvent>& pause_log() const { return pause_log_; }
-  const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }
+  const BoundedLog<SwitchEvent>& event_log() const { return event_log_; }  // all but marks
+  const MarkLog& mark_log() const { return mark_log_; }
   // Where such a packet left by the routes of that time; nothing without one, or where that depends on the moment.
   std::optional<std::uint32_t> way_of(const engine::PacketBody& packet, Time_ps at_ps) const;
   std::uint64_t queue_B(std::uint32_t port, std::uint32_t queue) const { return ports_[port].lanes[queue].queue.bytes; }
@@ -391,10 +392,10 @@ class alignas(64) Switch {
   Time_ps cpu_free_ps_ = 0;
   std::unique_ptr<Forwarder> forwarder_;
   bool watchdog_armed_ = false;
-  BoundedLog<DropRecord> drops_;
+  DropLog drops_;  // by port, queue and reason
   BoundedLog<PauseEvent> pause_log_;
   BoundedLog<SwitchEvent> event_log_;
-  std::vector<std::array<std::uint32_t, kClasses>> last_mark_;  // by port, queue: number in event_log_ + 1
+  MarkLog mark_log_;  // by port and queue
 };
 
 }  // namespace weft::fabric

@@ -2,9 +2,11 @@
 // are printed (SONiC, WJH); these are the quantities.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
+#include "base/event_log.h"
 #include "base/time.h"
 #include "fabric/ledger.h"
 #include "fabric/port_log.h"
@@ -39,18 +41,28 @@ struct SwitchPortCounters : RarePortCounters {
   std::array<Time_ps, kClasses> pause_tx_ps{};     // time in XOFF
 };
 
-// One lost packet (What Just Happened: reason, port, class, occupancy).
+// A lost packet (What Just Happened: reason, port, class, occupancy). Where losses are more than the log holds, the
+// first of several at one port and queue, for one reason.
 struct DropRecord {
-  Time_ps time_ps = 0;
+  Time_ps first_ps = 0, last_ps = 0;
+  std::uint64_t count = 1;
   std::uint32_t in_port = 0, out_port = 0;  // indices; out_port 0xffffffff: not decided yet
   std::uint8_t queue = 0;
   Fate reason = Fate::kTailDrop;
-  std::uint64_t occupancy_B = 0;              // of the queue
+  std::uint64_t occupancy_B = 0;              // of the queue, the largest
   std::uint32_t source = 0, destination = 0;  // host port ids
   std::uint32_t endpoint = 0;                 // a queue pair, or what the transport has in its place
   std::uint32_t sequence = 0;                 // and the opcode: as the transport describes the packet
   std::uint8_t opcode = 0;
   std::uint16_t udp_src_port = 0;
+
+  void merge(const DropRecord& later) {
+    last_ps = std::max(last_ps, later.last_ps);
+    count += later.count;
+    occupancy_B = std::max(occupancy_B, later.occupancy_B);
+  }
 };
+using DropLog = EventLog<DropRecord, 10'000, 0>;
+using MarkLog = EventLog<SwitchEvent, 10'000>;
 
 }  // namespace weft::fabric

@@ -129,7 +129,7 @@ void Switch::drop(const PacketBody& packet, std::uint32_t in, std::uint32_t out,
                   Time_ps now_ps) {
   ++ports_[in].counters.drops[static_cast<std::size_t>(reason)];
   DropRecord record;
-  record.time_ps = now_ps;
+  record.first_ps = record.last_ps = now_ps;
   record.in_port = in;
   record.out_port = out;
   record.queue = static_cast<std::uint8_t>(q);
@@ -145,7 +145,9 @@ void Switch::drop(const PacketBody& packet, std::uint32_t in, std::uint32_t out,
   record.sequence = description.sequence;
   record.opcode = description.opcode;
   record.udp_src_port = packet.udp_src_port;
-  drops_.add(record);
+  const std::size_t place = out == kNothing ? ports_.size() + in : out;
+  drops_.add(static_cast<std::uint32_t>((place * kClasses + q) * kFateCount + static_cast<std::size_t>(reason)),
+             record);
   domain_.release({packet, now_ps});
 }
 

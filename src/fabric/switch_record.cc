@@ -6,24 +6,15 @@
 
 namespace weft::fabric {
 
-namespace {
-
-constexpr Time_ps kQuiet_ps = us(100);  // without a mark: the next begins another event
-
-}  // namespace
-
+// Marks are many: what most of them need is the record that they belong to.
 void Switch::record_mark(const Port& out, std::uint32_t q, const engine::PacketBody& packet, Time_ps now_ps) {
-  if (last_mark_.empty()) last_mark_.resize(ports_.size());
-  std::uint32_t& last = last_mark_[out.number][q];
+  const std::uint32_t key = out.number * static_cast<std::uint32_t>(kClasses) + q;
   const std::uint32_t queue_B = out.lanes[q].queue.bytes;
-  if (last != 0 && last <= event_log_.records.size()) {
-    SwitchEvent& event = event_log_.records[last - 1];
-    if (now_ps - event.last_ps < kQuiet_ps) {
-      event.last_ps = now_ps;
-      ++event.count;
-      event.queue_B = std::max(event.queue_B, queue_B);
-      return;
-    }
+  if (SwitchEvent* event = mark_log_.open(key, now_ps)) {
+    event->last_ps = now_ps;
+    ++event->count;
+    event->queue_B = std::max(event->queue_B, queue_B);
+    return;
   }
   SwitchEvent event;
   event.first_ps = event.last_ps = now_ps;
@@ -34,8 +25,7 @@ void Switch::record_mark(const Port& out, std::uint32_t q, const engine::PacketB
   event.destination = static_cast<std::uint32_t>(packet.dst);
   event.endpoint = packet.endpoint;
   event.sequence = domain_.formats->describe({packet, now_ps}).sequence;
-  event_log_.add(event);
-  last = static_cast<std::uint32_t>(event_log_.records.size());
+  mark_log_.add(key, event);
 }
 
 void Switch::record_event(SwitchEventKind kind, std::uint32_t p, std::uint32_t q, Time_ps now_ps) {

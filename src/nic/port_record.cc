@@ -19,6 +19,12 @@ std::int64_t rate_of_pace(std::int64_t pace_q16, std::int64_t line_rate_bps) {
 
 }  // namespace
 
+void PortEvent::merge(const PortEvent& later) {
+  last_ps = std::max(last_ps, later.last_ps);
+  count += later.count;
+  if (later.to_bps > 0) to_bps = to_bps > 0 ? std::min(to_bps, later.to_bps) : later.to_bps;
+}
+
 SenderRecord* PortRecord::find(std::uint32_t context) {
   if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return nullptr;
   return &senders_[of_context_[context] - 1];
@@ -193,52 +199,32 @@ void PortRecord::settle(Time_ps end_ps) {
   }
 }
 
-// It may go into the one before it.
-void PortRecord::note(Events& log, std::size_t& last, const PortEvent& event) {
-  if (last < log.records.size()) {
-    PortEvent& before = log.records[last];
-    if (before.kind == event.kind && before.qpn == event.qpn && event.first_ps - before.last_ps < kQuiet_ps) {
-      before.last_ps = event.last_ps;
-      ++before.count;
-      if (event.to_bps > 0) before.to_bps = std::min(before.to_bps, event.to_bps);
-      return;
-    }
-  }
-  last = log.records.size();
-  log.add(event);
+void PortRecord::note(const PortEvent& event) {
+  events_[static_cast<std::size_t>(event.kind)].add(event.qpn - QueuePairNumbers::kFirst, event);
 }
 
 void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
-  const std::size_t index = qp.qpn - QueuePairNumbers::kFirst;
-  if (last_cnp_.size() <= index) last_cnp_.resize(index + 1, SIZE_MAX);
-  note(events_, last_cnp_[index],
-       {PortEventKind::kCnpSent, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, 0, 0});
+  note({PortEventKind::kCnpSent, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, 0, 0});
 }
 
 void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps) {
   const std::int64_t before_bps = rate_of_pace(before_q16, line_rate_bps);
   const std::int64_t to_bps = rate_of_pace(qp.congestion.pace_q16, line_rate_bps);
   const std::uint32_t context = (qp.qpn - QueuePairNumbers::kFirst) * 2;
-  SenderRecord* sender = find(context);
-  if (sender == nullptr) sender = find(context + 1);
-  if (sender == nullptr || to_bps >= before_bps) return;
-  note(events_, sender->last_cut,
-       {PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, before_bps,
+  const bool sends = find(context) != nullptr || find(context + 1) != nullptr;
+  if (!sends || to_bps >= before_bps) return;
+  note({PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, before_bps,
         to_bps});
 }
 
 void PortRecord::lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps) {
-  SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
-  if (sender == nullptr) return;
-  note(events_, sender->last_recovery,
-       {kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
+  if (find((qp.qpn - QueuePairNumbers::kFirst) * 2) == nullptr) return;
+  note({kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
 }
 
 void PortRecord::sends_again(const QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
-  SenderRecord* sender = find((qp.qpn - QueuePairNumbers::kFirst) * 2);
-  if (sender == nullptr) return;
-  note(sent_again_, sender->last_again,
-       {PortEventKind::kSentAgain, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), psn, 0, 0});
+  if (find((qp.qpn - QueuePairNumbers::kFirst) * 2) == nullptr) return;
+  note({PortEventKind::kSentAgain, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), psn, 0, 0});
 }
 
 }  // namespace weft::nic

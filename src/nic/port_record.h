@@ -9,10 +9,10 @@
 #include <map>
 #include <vector>
 
+#include "base/event_log.h"
 #include "base/log_histogram.h"
 #include "base/time.h"
 #include "engine/packet.h"
-#include "fabric/port_log.h"
 #include "nic/wait.h"
 
 namespace weft::nic {
@@ -54,11 +54,11 @@ struct SenderRecord {
   std::size_t state = kStarting;
   bool is_open = false;            // something is outstanding
   std::uint64_t again_before = 0;  // of the queue pair, as its turn began
-  std::size_t last_cut = SIZE_MAX, last_recovery = SIZE_MAX, last_again = SIZE_MAX;
 };
 
 enum class PortEventKind : std::uint8_t { kCnpSent, kRateCut, kNak, kReceiverNotReady, kTimeout, kSentAgain };
-// Events of one kind and queue pair that follow each other closely are one record.
+inline constexpr std::size_t kPortEventKinds = 6;
+// Events of one kind and queue pair that follow each other closely are one record (base/event_log.h).
 struct PortEvent {
   PortEventKind kind = PortEventKind::kCnpSent;
   Time_ps first_ps = 0, last_ps = 0;
@@ -67,21 +67,22 @@ struct PortEvent {
   std::uint32_t peer_port = 0;
   std::uint32_t psn = 0;                    // of recovery and of packets sent again: the first of them
   std::int64_t before_bps = 0, to_bps = 0;  // of a rate cut: before the first, and the lowest after it
+
+  void merge(const PortEvent& later);
 };
 
 class PortRecord {
  public:
-  static constexpr std::size_t kMostSenders = 16'384, kMostEvents = 1000;
-  static constexpr Time_ps kQuiet_ps = us(100);  // ends a record of events
+  static constexpr std::size_t kMostSenders = 16'384;
+  static constexpr std::size_t kMostEvents = 500;  // records of each kind
 
   const std::vector<SenderRecord>& senders() const { return senders_; }
   std::uint64_t senders_left_out() const { return senders_left_out_; }
   // Latencies of senders that were left out, by their owner.
   const std::map<std::uint32_t, LogHistogram>& other_latency() const { return other_latency_; }
-  using Events = fabric::BoundedLog<PortEvent, kMostEvents>;
-  const Events& events() const { return events_; }
-  // Packets sent again. They have a log of their own, so that they leave the causes their room.
-  const Events& sent_again() const { return sent_again_; }
+  // Each kind has a log of its own: many events of one leave the rare ones their room.
+  using Events = EventLog<PortEvent, kMostEvents>;
+  const Events& events(PortEventKind kind) const { return events_[static_cast<std::size_t>(kind)]; }
 
   void created(std::uint32_t qpn) { unclaimed_.push_back(qpn); }
   // The queue pairs that were created since the last call belong to `owner`.
@@ -122,15 +123,14 @@ class PortRecord {
   // Adds what it did since it was accounted for.
   static void add_times(const SenderRecord& sender, Time_ps now_ps, Times& times);
   static void advance(SenderRecord& sender, Time_ps now_ps);
-  static void note(Events& log, std::size_t& last, const PortEvent& event);
+  void note(const PortEvent& event);
 
   std::vector<SenderRecord> senders_;
   static constexpr std::uint32_t kLeftOut = UINT32_MAX;
   std::vector<std::uint32_t> of_context_;  // index in senders_ + 1; 0: none; or kLeftOut
   std::vector<std::uint32_t> unclaimed_;   // queue pairs
   std::vector<std::uint32_t> owner_of_;    // by queue pair
-  std::vector<std::size_t> last_cnp_;      // by queue pair: index in events_
-  Events events_, sent_again_;
+  std::array<Events, kPortEventKinds> events_;
   std::uint64_t senders_left_out_ = 0;
   std::map<std::uint32_t, LogHistogram> other_latency_;
 };

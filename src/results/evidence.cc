@@ -202,10 +202,11 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
   evidence.route_groups = result.route_groups;
   for (const FaultOutcome& fault : result.faults) evidence.faults.push_back({fault.name, fault.where, fault.hits});
   for (const SwitchOutcome& node : result.switches) {
-    for (const fabric::DropRecord& record : node.drops.records) {
+    for (const fabric::DropRecord& record : node.drops.records()) {
       DropEvidence drop;
-      drop.first_ps = drop.last_ps = record.time_ps;
-      drop.count = 1;
+      drop.first_ps = record.first_ps;
+      drop.last_ps = record.last_ps;
+      drop.count = record.count;
       drop.node = node.config->name;
       if (record.out_port < node.ports.size())
         drop.out_port = node.config->name + ":" + node.ports[record.out_port].name;
@@ -218,7 +219,7 @@ Evidence evidence_of(const Lab& lab, const RunResult& result) {
       drop.psn = record.sequence;
       merge_drop(evidence.drops, drop);
     }
-    evidence.left_out += node.drops.total - node.drops.records.size();
+    evidence.left_out += node.drops.left_out();
   }
   return evidence;
 }

@@ -28,9 +28,9 @@ std::size_t group_of_roce(const Lab& lab, const fabric::SwitchQos& qos) {
 
 std::vector<std::pair<std::string, std::uint64_t>> logged_reasons(const SwitchOutcome& device, std::size_t queue) {
   std::map<std::string, std::uint64_t> counts;
-  for (const fabric::DropRecord& record : device.drops.records) {
+  for (const fabric::DropRecord& record : device.drops.records()) {
     if (record.queue == queue && record.out_port < device.ports.size())
-      ++counts[std::string(drop_reason(record.reason).name)];
+      counts[std::string(drop_reason(record.reason).name)] += record.count;
   }
   std::vector<std::pair<std::string, std::uint64_t>> out(counts.begin(), counts.end());
   std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.second > b.second; });

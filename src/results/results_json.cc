@@ -108,9 +108,9 @@ void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::Addr
   for (const SwitchPortOutcome& port : each.ports) write_item(out, text, add_switch_port, port);
   out.close(']');
   out.open("drops", '{');
-  out.value("total", Json(each.drops.total).dump());
+  out.value("total", Json(each.drops.total()).dump());
   out.open("records", '[');
-  for (const fabric::DropRecord& drop : each.drops.records) write_item(out, text, add_drop, drop, each, book);
+  for (const fabric::DropRecord& drop : each.drops.records()) write_item(out, text, add_drop, drop, each, book);
   out.close(']');
   out.close('}');
   out.close('}');

@@ -39,7 +39,7 @@ CREATE TABLE port(node TEXT, name TEXT, device TEXT, peer TEXT, address TEXT, ra
 constexpr const char* kSchemaOfEvents = R"(
 CREATE TABLE drop_record(node TEXT, time_ps INTEGER, in_port TEXT, out_port TEXT, queue INTEGER, reason TEXT,
   wjh_id INTEGER, occupancy_B INTEGER, source TEXT, destination TEXT, udp_src_port INTEGER, dest_qp INTEGER,
-  psn INTEGER, opcode INTEGER);
+  psn INTEGER, opcode INTEGER, last_ps INTEGER, count INTEGER);
 CREATE TABLE pause_event(time_ps INTEGER, port TEXT, peer TEXT, classes INTEGER, sent INTEGER, what TEXT, state TEXT,
   nic_cause TEXT, queue_port TEXT, queue INTEGER, queue_B INTEGER, group_B INTEGER, egress_B INTEGER);
 CREATE TABLE series(id INTEGER PRIMARY KEY, node TEXT, port TEXT, class INTEGER, metric TEXT, unit TEXT,
@@ -117,16 +117,16 @@ void write_classes(SqliteFile& file, const RunResult& result) {
 }
 
 void write_events(SqliteFile& file, const RunResult& result) {
-  SqliteRows drops(file, "INSERT INTO drop_record VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows drops(file, "INSERT INTO drop_record VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
   for (const SwitchOutcome& each : result.switches) {
-    for (const fabric::DropRecord& drop : each.drops.records) {
+    for (const fabric::DropRecord& drop : each.drops.records()) {
       const DropReason& reason = drop_reason(drop.reason);
       bool decided = drop.out_port < each.ports.size();
-      drops.add(each.config->name, drop.time_ps, each.ports[drop.in_port].name,
+      drops.add(each.config->name, drop.first_ps, each.ports[drop.in_port].name,
                 decided ? std::optional(each.ports[drop.out_port].name) : std::nullopt, drop.queue,
                 std::string(reason.name), reason.wjh_id > 0 ? std::optional(reason.wjh_id) : std::nullopt,
                 drop.occupancy_B, result.book[drop.source].name, result.book[drop.destination].name, drop.udp_src_port,
-                drop.endpoint, drop.sequence, drop.opcode);
+                drop.endpoint, drop.sequence, drop.opcode, drop.last_ps, drop.count);
     }
   }
   SqliteRows pauses(file, "INSERT INTO pause_event VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");

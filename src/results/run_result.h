@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,7 +75,7 @@ struct SwitchOutcome {
   const SwitchConfig* config = nullptr;
   std::vector<SwitchPortOutcome> ports;  // those with a cable
   std::uint64_t max_buffer_B = 0, pool_B = 0;
-  fabric::BoundedLog<fabric::DropRecord> drops;
+  fabric::DropLog drops;
   fabric::BoundedLog<fabric::PauseEvent> pauses;
   std::uint64_t held_packets = 0;
   std::vector<fabric::SoftirqCounters> softirq;  // of a software forwarder, by CPU
@@ -131,6 +132,7 @@ struct RunResult {
   std::vector<ReceiveEvidence> receivers;
   std::vector<RouteGroupEvidence> route_groups;  // at the start
   std::uint64_t records_left_out = 0;
+  std::map<std::string, std::uint64_t> noted_left_out;      // of these, events by kind
   std::vector<std::pair<Time_ps, Time_ps>> workload_times;  // by workload: its turn
   SeriesSet series;                                         // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;

@@ -160,4 +160,10 @@ void SqliteRows::put_blob(int index, const std::vector<std::uint8_t>& value) {
     file_.note(sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC));
 }
 
+bool has_column(SqliteFile& file, std::string_view table, std::string_view column) {
+  SqliteRows rows(file, "SELECT 1 FROM pragma_table_info(?) WHERE name=?");
+  rows.bind(table, column);
+  return rows.next();
+}
+
 }  // namespace weft::lab

@@ -46,6 +46,9 @@ class SqliteFile {
   std::int64_t most_integer_ = 0;  // 0: any
 };
 
+// Files of older versions lack columns.
+bool has_column(SqliteFile& file, std::string_view table, std::string_view column);
+
 class SqliteRows {
  public:
   SqliteRows(SqliteFile& file, const char* sql);

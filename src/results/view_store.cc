@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "results/headline.h"
 #include "results/lossless_loss.h"
+#include "results/pause_rows.h"
 
 namespace weft::lab {
 namespace {
@@ -20,6 +23,7 @@ CREATE TABLE queue_limit(node TEXT, class INTEGER, xoff_B INTEGER, xon_B INTEGER
   ecn_max_B INTEGER);
 CREATE TABLE headroom(node TEXT, port TEXT, class INTEGER, size_B INTEGER);
 CREATE TABLE fault_time(name TEXT, action TEXT, port TEXT, peer TEXT, from_ps INTEGER, to_ps INTEGER, hits INTEGER);
+CREATE TABLE event_total(kind TEXT, count INTEGER);
 CREATE TABLE lossless_loss(place TEXT, by_nic INTEGER, class INTEGER, is_lossless INTEGER, lost INTEGER,
   taken INTEGER);
 )";
@@ -94,6 +98,33 @@ void write_headroom(SqliteFile& file, const RunResult& result) {
   }
 }
 
+std::uint64_t pauses_begun(const RunResult& result) {
+  std::uint64_t left_out = 0, begun = 0, taken = 0;
+  for (const PauseRow& row : merged_pauses(result, left_out)) {
+    if (row.sent && row.what == fabric::PauseEnd::kStart) begun += static_cast<unsigned>(std::popcount(row.classes));
+  }
+  if (left_out == 0) return begun;
+  const auto add = [&](const auto& port) {
+    taken = std::accumulate(port.pause_rx_transitions.begin(), port.pause_rx_transitions.end(), taken);
+  };
+  for (const PortOutcome& port : result.ports) add(port);
+  for (const SwitchOutcome& each : result.switches) std::for_each(each.ports.begin(), each.ports.end(), add);
+  return std::max(begun, taken);
+}
+
+// By the kinds of the page's events. Records of events have counts that add up; single pauses beyond the logs are known
+// by the ports that they stopped.
+void write_event_totals(SqliteFile& file, const RunResult& result) {
+  std::map<std::string, std::uint64_t> totals = result.noted_left_out;
+  for (const EventEvidence& each : result.noted) totals[each.kind] += each.count;
+  for (const SwitchOutcome& each : result.switches) totals["drop"] += each.drops.total();
+  totals["pause"] = pauses_begun(result);
+  SqliteRows rows(file, "INSERT INTO event_total VALUES(?,?)");
+  for (const auto& [kind, count] : totals) {
+    if (count > 0) rows.add(kind, count);
+  }
+}
+
 }  // namespace
 
 void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation) {
@@ -114,6 +145,7 @@ void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const
   SqliteRows faults(file, "INSERT INTO fault_time VALUES(?,?,?,?,?,?,?)");
   for (const FaultTime& each : result.fault_times)
     faults.add(each.name, each.action, each.port, each.peer, each.from_ps, each.to_ps, each.hits);
+  write_event_totals(file, result);
   SqliteRows losses(file, "INSERT INTO lossless_loss VALUES(?,?,?,?,?,?)");
   for (const LosslessLoss& each : lossless_losses(lab, result))
     losses.add(each.where, each.by_nic ? 1 : 0, each.group, each.is_lossless ? 1 : 0, each.lost, each.taken);

@@ -108,13 +108,20 @@ void add_other_latency(const World& world, std::uint32_t owner, const LogHistogr
   result.other_latency.push_back({name, latency});
 }
 
+constexpr const char* kPortEventNames[nic::kPortEventKinds] = {"cnp", "rate_cut", "nak",
+                                                               "rnr", "timeout",  "retransmission"};
+
+void add_left_out(const char* kind, std::uint64_t count, RunResult& result) {
+  if (count > 0) result.noted_left_out[kind] += count;
+  result.records_left_out += count;
+}
+
 void read_port_event(World& world, std::uint32_t port, const nic::PortEvent& each, RunResult& result) {
-  static constexpr const char* kNames[] = {"cnp", "rate_cut", "nak", "rnr", "timeout", "retransmission"};
   EventEvidence event;
   event.first_ps = each.first_ps;
   event.last_ps = each.last_ps;
   event.count = each.count;
-  event.kind = kNames[static_cast<std::size_t>(each.kind)];
+  event.kind = kPortEventNames[static_cast<std::size_t>(each.kind)];
   event.port = world.book()[port].name;
   event.peer = world.book()[each.peer_port].name;
   event.qpn = each.qpn;
@@ -154,9 +161,10 @@ void read_senders(World& world, std::uint32_t port, nic::Device& device, const s
       add_paths(world, port, each.packet, route_changes_ps, sender);
     result.senders.push_back(std::move(sender));
   }
-  for (const nic::PortRecord::Events* log : {&record.events(), &record.sent_again()}) {
-    for (const nic::PortEvent& each : log->records) read_port_event(world, port, each, result);
-    result.records_left_out += log->total - log->records.size();
+  for (std::size_t kind = 0; kind < nic::kPortEventKinds; ++kind) {
+    const auto& log = record.events(static_cast<nic::PortEventKind>(kind));
+    for (const nic::PortEvent& each : log.records()) read_port_event(world, port, each, result);
+    add_left_out(kPortEventNames[kind], log.left_out(), result);
   }
   for (const auto& [owner, latency] : record.other_latency()) add_other_latency(world, owner, latency, result);
   result.records_left_out += record.senders_left_out();
@@ -197,7 +205,7 @@ void read_receiver(World& world, std::uint32_t port, nic::Device& device, RunRes
 void read_switch_events(World& world, std::uint32_t index, RunResult& result) {
   const fabric::Switch& device = world.fabric_switch(index);
   const auto name = [&](std::uint32_t id) { return world.book()[id].name; };
-  for (const fabric::SwitchEvent& each : device.event_log().records) {
+  const auto read = [&](const fabric::SwitchEvent& each) {
     static constexpr const char* kNames[] = {"ce_mark", "pfc_storm", "pfc_storm_over", "link_down", "link_up"};
     EventEvidence event;
     event.first_ps = each.first_ps;
@@ -215,7 +223,10 @@ void read_switch_events(World& world, std::uint32_t index, RunResult& result) {
       event.psn = each.sequence;
     }
     result.noted.push_back(std::move(event));
-  }
+  };
+  for (const fabric::SwitchEvent& each : device.mark_log().records()) read(each);
+  for (const fabric::SwitchEvent& each : device.event_log().records) read(each);
+  add_left_out("ce_mark", device.mark_log().left_out(), result);
   result.records_left_out += device.event_log().total - device.event_log().records.size();
 }
 

@@ -72,7 +72,7 @@ TEST(Deadlock, WatchdogBreaksDeadlockByDropping) {
   for (const lab::FlowOutcome& flow : played.flows()) resent += flow.retransmitted_packets;
   EXPECT_GE(resent, played.lost()) << "each loss was sent again";
   // Detection of 2 ms: the first storm is found no earlier than that after the circle closed.
-  EXPECT_GT(played.device("sw0").drops.records.front().time_ps, ms(2));
+  EXPECT_GT(played.device("sw0").drops.records().front().first_ps, ms(2));
 }
 
 TEST(NicPauseStorm, MatchesExpectedTable) {
@@ -86,7 +86,7 @@ TEST(NicPauseStorm, IsContainedByWatchdog) {
   EXPECT_EQ(played.port("leaf0:swp1").counters.storms[kRoce], 1U);
   EXPECT_EQ(played.lost(), played.lost(Fate::kWatchdogDrop));
   EXPECT_EQ(played.lost(), played.device("leaf0").drops.total) << "at the sick port alone";
-  for (const fabric::DropRecord& drop : played.device("leaf0").drops.records) EXPECT_GE(drop.time_ps, us(2980));
+  for (const fabric::DropRecord& drop : played.device("leaf0").drops.records()) EXPECT_GE(drop.first_ps, us(2980));
   EXPECT_LT(in_us(played.flows(1)[0].row.fct_ps()), 5'000);
   EXPECT_EQ(played.sent(), played.received() + played.lost());
   Played without = play("nic-pause-storm", {"qos.pfc.watchdog=off"});
@@ -180,9 +180,9 @@ TEST(LinkCut, DropsUntilRoutesConverge) {
   EXPECT_EQ(played.lost(), played.lost(Fate::kPortDown));
   EXPECT_EQ(played.lost(), played.device("leaf0").drops.total + played.device("spine0").drops.total);
   for (const char* name : {"leaf0", "spine0"}) {
-    for (const fabric::DropRecord& drop : played.device(name).drops.records) {
-      EXPECT_GE(drop.time_ps, ms(1)) << name;
-      EXPECT_LE(drop.time_ps, ms(2)) << name;
+    for (const fabric::DropRecord& drop : played.device(name).drops.records()) {
+      EXPECT_GE(drop.first_ps, ms(1)) << name;
+      EXPECT_LE(drop.first_ps, ms(2)) << name;
     }
   }
   EXPECT_EQ(played.sent(), played.received() + played.lost());

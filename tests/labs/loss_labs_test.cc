@@ -165,14 +165,14 @@ TEST(Cx5Rig, FirstLossComesWhenQueueIsFull) {
   ASSERT_EQ(lab->workloads.size(), 6U);
   const auto result = lab::run_lab(*lab, {});
   ASSERT_TRUE(result);
-  const auto& drops = result->switches.at(0).drops.records;
+  const auto& drops = result->switches.at(0).drops.records();
   const struct {
     Time_ps start_ps;
     double measured_ms, tolerance;
   } probes[] = {{0, 9.05, 0.12}, {ms(50), 4.05, 0.1}, {ms(100), 2.2, 0.3}};
   for (const auto& probe : probes) {
     const auto first = std::find_if(drops.begin(), drops.end(),
-                                    [&](const fabric::DropRecord& drop) { return drop.time_ps > probe.start_ps; });
+                                    [&](const fabric::DropRecord& drop) { return drop.first_ps > probe.start_ps; });
     ASSERT_NE(first, drops.end());
     const double after_ms = static_cast<double>(first->time_ps - probe.start_ps) / 1e9;
     EXPECT_NEAR(after_ms / probe.measured_ms, 1, probe.tolerance) << probe.measured_ms;

@@ -143,7 +143,7 @@ Measured measure(const support::DcqcnLink& link, int flows, Time_ps settle_ps, T
     world.engine().run(at_ps);
     samples.push_back(static_cast<double>(device.queue_B(port, kQueue)));
   }
-  EXPECT_EQ(device.drops().total, 0U);
+  EXPECT_EQ(device.drops().total(), 0U);
   Measured m;
   const auto count = static_cast<double>(samples.size());
   const double seconds = static_cast<double>(measure_ps) * 1e-12;

@@ -189,7 +189,7 @@ void note(FabricRun& run, Coverage& coverage) {
   bool pauses = false, marks = false, drops = false, storms = false, no_headroom = false;
   for (std::uint32_t s = 0; s < run.world().switch_count(); ++s) {
     const fabric::Switch& device = run.world().fabric_switch(s);
-    drops |= device.drops().total > 0;
+    drops |= device.drops().total() > 0;
     for (std::uint32_t p = 0; p < device.port_count(); ++p) {
       const fabric::SwitchPortCounters counters = device.counters(p);
       no_headroom |= counters.drops[static_cast<std::size_t>(Fate::kNoHeadroom)] > 0;

@@ -153,9 +153,9 @@ class FabricRun {
       }
     }
     add(device.buffer().max_used_B());
-    add(device.drops().total);
-    for (const fabric::DropRecord& drop : device.drops().records) {
-      add(drop.time_ps), add(drop.in_port), add(drop.out_port), add(drop.queue), add(drop.reason);
+    add(device.drops().total());
+    for (const fabric::DropRecord& drop : device.drops().records()) {
+      add(drop.first_ps), add(drop.in_port), add(drop.out_port), add(drop.queue), add(drop.reason);
       add(drop.occupancy_B), add(drop.source), add(drop.destination), add(drop.endpoint), add(drop.sequence);
     }
     add_log(device.pause_log());

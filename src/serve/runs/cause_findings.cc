@@ -60,9 +60,13 @@ struct DropGroup {
 };
 std::vector<DropGroup> drops_of(OpenRun& run, const std::string& node, std::int64_t queue) {
   std::vector<DropGroup> out;
-  lab::SqliteRows rows(run.file(),
-                       "SELECT reason, out_port, count(*), min(time_ps) FROM drop_record WHERE node = ? AND queue = ? "
-                       "AND out_port IS NOT NULL GROUP BY reason, out_port ORDER BY count(*) DESC, min(time_ps)");
+  const char* const count = lab::has_column(run.file(), "drop_record", "count") ? "sum(count)" : "count(*)";
+  lab::SqliteRows rows(
+      run.file(),
+      fmt::format("SELECT reason, out_port, {0}, min(time_ps) FROM drop_record WHERE node = ? AND queue = ? "
+                  "AND out_port IS NOT NULL GROUP BY reason, out_port ORDER BY {0} DESC, min(time_ps)",
+                  count)
+          .c_str());
   rows.bind(node, queue);
   while (rows.next()) out.push_back({rows.text(0), node + ":" + rows.text(1), rows.integer(2), rows.integer(3)});
   return out;

@@ -37,6 +37,7 @@ class EventReader {
     read_pauses();
     read_drops();
     read_faults();
+    for (const auto& [kind, count] : event_totals(run_)) out_.kinds[kind] = count;
     std::stable_sort(out_.events.begin(), out_.events.end(),
                      [](const RunEvent& a, const RunEvent& b) { return a.time_ps < b.time_ps; });
     return std::move(out_);
@@ -134,12 +135,6 @@ class EventReader {
     return at == peers_.end() ? "" : at->second;
   }
 
-  // Files of older versions do not have it.
-  bool has_egress_bytes() {
-    lab::SqliteRows rows(run_.file(), "SELECT 1 FROM pragma_table_info('pause_event') WHERE name = 'egress_B'");
-    return rows.next();
-  }
-
   // What the priority group of the ingress port held, and the egress queue that it waited for.
   static std::string group_text(const lab::SqliteRows& rows, const std::string& port) {
     std::string text = fmt::format(": the priority group of {} held {}, {} of it in queue {} of {}", port,
@@ -156,7 +151,7 @@ class EventReader {
             "SELECT rowid, time_ps, port, classes, sent, what, state, coalesce(nic_cause, ''), "
             "coalesce(queue_port, ''), coalesce(queue, -1), coalesce(queue_B, 0), coalesce(group_B, 0), {} FROM "
             "pause_event ORDER BY rowid",
-            has_egress_bytes() ? "coalesce(egress_B, 0)" : "0")
+            lab::has_column(run_.file(), "pause_event", "egress_B") ? "coalesce(egress_B, 0)" : "0")
             .c_str());
     std::map<std::pair<std::string, std::int64_t>, RunEvent> open;  // by port and class
     while (rows.next()) {
@@ -192,13 +187,19 @@ class EventReader {
   }
 
   void read_drops() {
-    lab::SqliteRows rows(run_.file(),
-                         "SELECT rowid, node, time_ps, coalesce(out_port, in_port, ''), queue, reason, occupancy_B, "
-                         "source, destination, dest_qp, psn FROM drop_record ORDER BY rowid");
+    const bool has_counts = lab::has_column(run_.file(), "drop_record", "count");
+    lab::SqliteRows rows(
+        run_.file(),
+        fmt::format("SELECT rowid, node, time_ps, coalesce(out_port, in_port, ''), queue, reason, occupancy_B, source, "
+                    "destination, dest_qp, psn, {} FROM drop_record ORDER BY rowid",
+                    has_counts ? "last_ps, count" : "time_ps, 1")
+            .c_str());
     while (rows.next()) {
       RunEvent event;
       event.id = fmt::format("d{}", rows.integer(0));
-      event.time_ps = event.last_ps = rows.integer(2);
+      event.time_ps = rows.integer(2);
+      event.last_ps = rows.integer(11);
+      event.count = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows.integer(12)));
       event.kind = "drop";
       event.port = rows.text(1) + (rows.text(3).empty() ? "" : ":" + rows.text(3));
       event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {}", rows.text(5), rows.text(7), rows.text(8),
@@ -249,6 +250,14 @@ class EventReader {
 };
 
 }  // namespace
+
+std::map<std::string, std::uint64_t> event_totals(OpenRun& run) {
+  std::map<std::string, std::uint64_t> totals;
+  lab::SqliteRows rows(run.file(), run.has_table("event_total") ? "SELECT kind, count FROM event_total"
+                                                                : "SELECT kind, sum(count) FROM event GROUP BY kind");
+  while (rows.next()) totals[rows.text(0)] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(1)));
+  return totals;
+}
 
 RunEvents read_events(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds) {
   return EventReader(run, window, kinds).read();

@@ -24,8 +24,11 @@ struct RunEvent {
 
 struct RunEvents {
   std::vector<RunEvent> events;
-  std::map<std::string, std::uint64_t> kinds;  // of the whole run: how many of each
+  std::map<std::string, std::uint64_t> kinds;  // of the whole run: how many there were of each
 };
+
+// How many events of each kind the whole run had, from its counters: logs of nodes may have had no room for all.
+std::map<std::string, std::uint64_t> event_totals(OpenRun& run);
 
 // Events in the window of these kinds; no kind: all.
 RunEvents read_events(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds);

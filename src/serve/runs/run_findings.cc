@@ -15,6 +15,7 @@
 #include "serve/http/json_answer.h"
 #include "serve/runs/cause_findings.h"
 #include "serve/runs/run_entry.h"
+#include "serve/runs/run_events.h"
 #include "serve/runs/run_lab.h"
 
 namespace weft::serve {
@@ -151,13 +152,9 @@ void say_results(OpenRun& run, Json& looked_at) {
                                   counted(count_of("SELECT count(*) FROM sender"), "sender"),
                                   counted(count_of("SELECT count(*) FROM port"), "port")));
   std::string events;
-  lab::SqliteRows rows(run.file(), "SELECT kind, sum(count) FROM event GROUP BY kind ORDER BY kind");
-  const auto add = [&](std::uint64_t count, const std::string& kind) {
+  for (const auto& [kind, count] : event_totals(run)) {
     if (count > 0) events += fmt::format("{} {} {}", events.empty() ? "" : ",", count, kind);
-  };
-  while (rows.next()) add(static_cast<std::uint64_t>(rows.integer(1)), rows.text(0));
-  add(count_of("SELECT count(*) FROM pause_event WHERE sent = 1"), "pause frames sent");
-  add(count_of("SELECT count(*) FROM drop_record"), "drops");
+  }
   looked_at.push_back("events of the whole run:" + (events.empty() ? " none" : events));
 }
 

@@ -45,10 +45,10 @@ TEST(SwitchForward, DropsLossyQueueAtThreshold) {
   EXPECT_EQ(bench.device().queue_B(2, 0), 5 * 1086U);
   EXPECT_EQ(drops(bench, 0, Fate::kTailDrop), 15U);
   EXPECT_EQ(bench.device().counters(2).queue_drops[0], 15U);
-  EXPECT_EQ(bench.device().drops().total, 15U);
-  const DropRecord& record = bench.device().drops().records[0];
+  EXPECT_EQ(bench.device().drops().total(), 15U);
+  const DropRecord& record = bench.device().drops().records()[0];
   EXPECT_EQ(record.reason, Fate::kTailDrop);
-  EXPECT_EQ(record.time_ps, bench.handled_ps(us(1) + 5 * kLine1086_ps, 1086));
+  EXPECT_EQ(record.first_ps, bench.handled_ps(us(1) + 5 * kLine1086_ps, 1086));
   EXPECT_EQ(record.in_port, 0U);
   EXPECT_EQ(record.out_port, 2U);
   EXPECT_EQ(record.queue, 0);
@@ -400,10 +400,10 @@ TEST(SwitchForward, DropRecordDescribesPacketsOfAnyTransport) {
   packet.word = sr::kData;
   bench.peer(0).send(us(1), packet, 3);
   bench.run();
-  ASSERT_EQ(bench.device().drops().total, 3U);
-  EXPECT_EQ(bench.device().drops().records[2].sequence, 2U);
-  EXPECT_EQ(bench.device().drops().records[2].opcode, sr::kData);
-  EXPECT_EQ(bench.device().drops().records[2].endpoint, 0x108U);
+  ASSERT_EQ(bench.device().drops().total(), 3U);
+  EXPECT_EQ(bench.device().drops().records()[2].sequence, 2U);
+  EXPECT_EQ(bench.device().drops().records()[2].opcode, sr::kData);
+  EXPECT_EQ(bench.device().drops().records()[2].endpoint, 0x108U);
 }
 
 }  // namespace

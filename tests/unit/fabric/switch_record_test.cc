@@ -37,8 +37,8 @@ TEST(SwitchRecord, MarksThatFollowEachOtherAreOneEvent) {
   bench.run();
   const std::uint64_t marked = bench.device().counters(2).ecn_marked[0];
   ASSERT_GT(marked, 1U);
-  ASSERT_EQ(bench.device().event_log().records.size(), 1U);
-  const SwitchEvent& event = bench.device().event_log().records[0];
+  ASSERT_EQ(bench.device().mark_log().records().size(), 1U);
+  const SwitchEvent& event = bench.device().mark_log().records()[0];
   EXPECT_EQ(event.kind, SwitchEventKind::kMarked);
   EXPECT_EQ(event.count, marked);
   EXPECT_EQ(event.port, 2U);
@@ -55,8 +55,8 @@ TEST(SwitchRecord, MarkAfterQuietTimeIsAnotherEvent) {
   six_frames(bench, 0, us(10));
   six_frames(bench, us(200), us(210));
   bench.run();
-  ASSERT_EQ(bench.device().event_log().records.size(), 2U);
-  EXPECT_GE(bench.device().event_log().records[1].first_ps, us(210));
+  ASSERT_EQ(bench.device().mark_log().records().size(), 2U);
+  EXPECT_GE(bench.device().mark_log().records()[1].first_ps, us(210));
 }
 
 TEST(SwitchRecord, KeepsMarksAtEnqueue) {
@@ -65,9 +65,9 @@ TEST(SwitchRecord, KeepsMarksAtEnqueue) {
   SwitchBench bench(options);
   six_frames(bench, 0, us(10));
   bench.run();
-  ASSERT_EQ(bench.device().event_log().records.size(), 1U);
-  EXPECT_LT(bench.device().event_log().records[0].first_ps, us(10)) << "before anything leaves";
-  EXPECT_EQ(bench.device().event_log().records[0].count, bench.device().counters(2).ecn_marked[0]);
+  ASSERT_EQ(bench.device().mark_log().records().size(), 1U);
+  EXPECT_LT(bench.device().mark_log().records()[0].first_ps, us(10)) << "before anything leaves";
+  EXPECT_EQ(bench.device().mark_log().records()[0].count, bench.device().counters(2).ecn_marked[0]);
 }
 
 TEST(SwitchRecord, KeepsNothingUnlessAsked) {
@@ -75,7 +75,7 @@ TEST(SwitchRecord, KeepsNothingUnlessAsked) {
   six_frames(bench, 0, us(10));
   bench.run();
   EXPECT_GT(bench.device().counters(2).ecn_marked[0], 0U);
-  EXPECT_EQ(bench.device().event_log().total, 0U);
+  EXPECT_EQ(bench.device().mark_log().total(), 0U);
 }
 
 // Ten frames fit before XOFF.

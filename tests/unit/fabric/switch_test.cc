@@ -156,10 +156,10 @@ TEST(Switch, DropsFramesLargerThanMtu) {
   bench.run();
   EXPECT_EQ(bench.peer(2).arrived.size(), 1U);
   EXPECT_EQ(drops(bench.device(), 0, Fate::kTooBig), 1U);
-  const DropRecord& record = bench.device().drops().records.at(0);
+  const DropRecord& record = bench.device().drops().records().at(0);
   EXPECT_EQ(record.reason, Fate::kTooBig);
   EXPECT_EQ(record.out_port, 2U);
-  EXPECT_EQ(record.time_ps, bench.handled_ps(us(2), 1526));
+  EXPECT_EQ(record.first_ps, bench.handled_ps(us(2), 1526));
   EXPECT_TRUE(bench.balances());
 }
 
@@ -173,7 +173,7 @@ TEST(Switch, DropsWithoutRouteHaveNoPort) {
   bench.peer(1).send(us(1), packet);
   bench.run();
   EXPECT_EQ(drops(bench.device(), 1, Fate::kNoRoute), 1U);
-  const DropRecord& record = bench.device().drops().records.at(0);
+  const DropRecord& record = bench.device().drops().records().at(0);
   EXPECT_EQ(record.in_port, 1U);
   EXPECT_EQ(record.out_port, 0xffffffffU);
   EXPECT_EQ(record.source, 1U);

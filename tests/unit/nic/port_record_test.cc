@@ -83,8 +83,8 @@ TEST(PortRecord, TimeoutIsLossRecovery) {
   record.settle(6'000);
   EXPECT_EQ(record.senders()[0].times[state_of(Wait::kRecovery)], 5'900);
   EXPECT_EQ(record.senders()[0].times[state_of(Wait::kRoundTrip)], 0);
-  ASSERT_EQ(record.events().records.size(), 1U);
-  EXPECT_EQ(record.events().records[0].kind, PortEventKind::kTimeout);
+  ASSERT_EQ(record.events(PortEventKind::kTimeout).records().size(), 1U);
+  EXPECT_EQ(record.events(PortEventKind::kTimeout).records()[0].kind, PortEventKind::kTimeout);
 }
 
 TEST(PortRecord, EventsThatFollowCloselyAreOne) {
@@ -92,10 +92,25 @@ TEST(PortRecord, EventsThatFollowCloselyAreOne) {
   QueuePair qp = recorded_pair();
   for (int i = 0; i < 5; ++i) record.cnp_sent(qp, us(50) * i);
   record.cnp_sent(qp, us(1000));
-  ASSERT_EQ(record.events().records.size(), 2U);
-  EXPECT_EQ(record.events().records[0].count, 5U);
-  EXPECT_EQ(record.events().records[0].last_ps, us(200));
-  EXPECT_EQ(record.events().records[1].first_ps, us(1000));
+  ASSERT_EQ(record.events(PortEventKind::kCnpSent).records().size(), 2U);
+  EXPECT_EQ(record.events(PortEventKind::kCnpSent).records()[0].count, 5U);
+  EXPECT_EQ(record.events(PortEventKind::kCnpSent).records()[0].last_ps, us(200));
+  EXPECT_EQ(record.events(PortEventKind::kCnpSent).records()[1].first_ps, us(1000));
+}
+
+// Events of one kind do not take the room of another.
+TEST(PortRecord, ManyCnpsLeaveRoomAndCoverTheRun) {
+  PortRecord record;
+  QueuePair qp = recorded_pair();
+  record.posted(qp, 0, 0);
+  constexpr int kCnps = 20'000;
+  for (int i = 0; i < kCnps; ++i) record.cnp_sent(qp, us(250) * i);
+  record.lost(qp, PortEventKind::kTimeout, us(250) * kCnps);
+  const auto& cnps = record.events(PortEventKind::kCnpSent);
+  EXPECT_EQ(cnps.total(), static_cast<std::uint64_t>(kCnps));
+  EXPECT_GE(cnps.records().size(), PortRecord::kMostEvents / 4);
+  EXPECT_GE(cnps.records().back().last_ps, us(250) * (kCnps - 1));
+  EXPECT_EQ(record.events(PortEventKind::kTimeout).records().size(), 1U);
 }
 
 TEST(PortRecord, RateCutMakesNoSender) {
@@ -104,12 +119,12 @@ TEST(PortRecord, RateCutMakesNoSender) {
   qp.congestion.pace_q16 = std::int64_t{160} << 16;  // 50 Gb/s
   record.rate_cut(qp, 0, 100'000'000'000, 10);
   EXPECT_TRUE(record.senders().empty());
-  EXPECT_TRUE(record.events().records.empty());
+  EXPECT_TRUE(record.events(PortEventKind::kRateCut).records().empty());
   // Of one that sends READ responses it is kept.
   record.turn_begins(qp, 1, 20);
   record.rate_cut(qp, 0, 100'000'000'000, 30);
-  ASSERT_EQ(record.events().records.size(), 1U);
-  EXPECT_EQ(record.events().records[0].to_bps, 50'000'000'000);
+  ASSERT_EQ(record.events(PortEventKind::kRateCut).records().size(), 1U);
+  EXPECT_EQ(record.events(PortEventKind::kRateCut).records()[0].to_bps, 50'000'000'000);
   EXPECT_EQ(record.senders().size(), 1U);
 }
 
@@ -134,13 +149,13 @@ TEST(PortRecord, PacketsSentAgainCloselyAreOneEvent) {
   for (std::uint32_t psn = 7; psn < 10; ++psn) record.sends_again(qp, psn, us(10 * psn));
   record.lost(qp, PortEventKind::kTimeout, us(95));
   record.sends_again(qp, 9, us(300));
-  ASSERT_EQ(record.sent_again().records.size(), 2U);
-  EXPECT_EQ(record.sent_again().records[0].psn, 7U);
-  EXPECT_EQ(record.sent_again().records[0].count, 3U);
-  EXPECT_EQ(record.sent_again().records[0].first_ps, us(70));
-  EXPECT_EQ(record.sent_again().records[0].last_ps, us(90));
-  EXPECT_EQ(record.sent_again().records[1].count, 1U);
-  EXPECT_EQ(record.events().records.size(), 1U);
+  ASSERT_EQ(record.events(PortEventKind::kSentAgain).records().size(), 2U);
+  EXPECT_EQ(record.events(PortEventKind::kSentAgain).records()[0].psn, 7U);
+  EXPECT_EQ(record.events(PortEventKind::kSentAgain).records()[0].count, 3U);
+  EXPECT_EQ(record.events(PortEventKind::kSentAgain).records()[0].first_ps, us(70));
+  EXPECT_EQ(record.events(PortEventKind::kSentAgain).records()[0].last_ps, us(90));
+  EXPECT_EQ(record.events(PortEventKind::kSentAgain).records()[1].count, 1U);
+  EXPECT_EQ(record.events(PortEventKind::kTimeout).records().size(), 1U);
 }
 
 TEST(PortRecord, CountsWhatItLeavesOut) {

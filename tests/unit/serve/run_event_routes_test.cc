@@ -1,5 +1,7 @@
 #include "serve/runs/run_event_routes.h"
 
+#include <set>
+
 #include "serve/runs/run_events.h"
 #include "unit/serve/served_run.h"
 
@@ -28,6 +30,37 @@ TEST(EventRoutes, CountsMatchCounters) {
     if (event["kind"] == "cnp") EXPECT_TRUE(event["flow"].is_string()) << event.dump();
   }
   EXPECT_EQ(nlohmann::json(counts), answer["kinds"]);
+}
+
+// More CNPs, cuts and marks than a log has records: the numbers are still those of the counters, and events lie in
+// every tenth of the time in which there were any.
+TEST(EventRoutes, LongRunsKeepTheirNumbersAndTheirWholeTime) {
+  ServedRuns served;
+  std::string text = kIncastLab;
+  text.replace(text.find("hosts: 10"), 9, "hosts: 32");
+  text.replace(text.find("2 MB"), 4, "8 MB");
+  const auto results = served.run("one", text);
+  const auto answer = served.get("/api/runs/one/events", {{"limit", "50000"}});
+  std::uint64_t cnps = 0, marked = 0;
+  for (const auto& port : results["ports"]) cnps += port["hw_counters"]["np_cnp_sent"].get<std::uint64_t>();
+  for (const auto& port : results["switches"][0]["ports"]) {
+    for (const auto& each : port["classes"]) marked += each["ecn_marked"].get<std::uint64_t>();
+  }
+  EXPECT_GT(cnps, 3000u);
+  EXPECT_EQ(answer["kinds"]["cnp"], cnps);
+  EXPECT_EQ(answer["kinds"]["ce_mark"], marked);
+  const double end_ps = results["end_ns"].get<double>() * 1000;
+  for (const std::string kind : {"cnp", "rate_cut"}) {
+    std::uint64_t count = 0;
+    std::set<int> tenths;
+    for (const auto& event : answer["events"]) {
+      if (event["kind"] != kind) continue;
+      count += event["count"].get<std::uint64_t>();
+      tenths.insert(static_cast<int>(event["time_ps"].get<double>() / end_ps * 10));
+    }
+    EXPECT_EQ(count, answer["kinds"][kind]) << kind;
+    EXPECT_GE(tenths.size(), 9u) << kind;
+  }
 }
 
 TEST(EventRoutes, FewHaveCountsOfAll) {
