@@ -66,7 +66,7 @@ bool may_have_metrics(const lab::Lab& lab, const std::vector<std::string>& metri
   return !problem;
 }
 
-// Counters of hosts and ports: results.json leaves out what is 0.
+// Counters of hosts and ports: a cell without one has counted 0.
 bool is_counter(const std::string& metric) {
   const std::size_t dot = metric.rfind('.');
   return (metric.starts_with("hosts.") || metric.find(':') < dot) && dot != metric.npos &&

@@ -22,12 +22,17 @@ const Json& list_of(const Json& object, const char* key) {
   return at != object.end() && at->is_array() ? *at : kEmpty;
 }
 
+// Tables have no rows of what is zero.
+bool is_counted(const Json& value) {
+  return value.is_number_unsigned() && value != 0U;
+}
+
 void add_counters(const Json& port, const NicPort& nic, std::vector<PortCounter>& counters) {
   for (const char* group : {"hw_counters", "ethtool", "weft"}) {
     const auto at = port.find(group);
     if (at == port.end() || !at->is_object()) continue;
     for (const auto& [name, value] : at->items()) {
-      if (value.is_number_unsigned())
+      if (is_counted(value))
         counters.push_back({nic.node, nic.port, nic.device, group, name, value.get<std::uint64_t>()});
     }
   }
@@ -39,7 +44,7 @@ void add_classes(const Json& port, const std::string& node, const std::string& n
     const auto number = row.find("class");
     if (number == row.end() || !number->is_number_unsigned()) continue;
     for (const auto& [counter, value] : row.items()) {
-      if (counter == "class" || !value.is_number_unsigned()) continue;
+      if (counter == "class" || !is_counted(value)) continue;
       results.classes.push_back({node, name, number->get<std::uint64_t>(), counter, value.get<std::uint64_t>()});
     }
   }
@@ -49,7 +54,7 @@ void add_lost(const Json& port, const std::string& node, std::vector<LostPackets
   const auto drops = port.find("drops");
   if (drops == port.end() || !drops->is_object()) return;
   for (const auto& [reason, count] : drops->items()) {
-    if (count.is_number_unsigned()) lost.push_back({node, text_of(port, "name"), reason, count.get<std::uint64_t>()});
+    if (is_counted(count)) lost.push_back({node, text_of(port, "name"), reason, count.get<std::uint64_t>()});
   }
 }
 

@@ -77,7 +77,7 @@ PortOutcome outcome_of(const Json& port) {
   return outcome;
 }
 
-// Of a group of a port's counters in results.json, where those that are zero are left out: all, by the driver's names.
+// Of a group of a port's counters in results.json: all, by the driver's names.
 std::vector<std::pair<std::string, std::uint64_t>> all_counters(const Json& port, nic::CounterGroup group,
                                                                 const char* key) {
   std::vector<std::pair<std::string, std::uint64_t>> list;
@@ -110,7 +110,7 @@ std::string rdma(const Json& port) {
   return out + "\n";
 }
 
-// All eight classes of a port; of those that results.json leaves out, everything is zero.
+// All eight classes of a port; of those that results.json does not have, everything is zero.
 std::vector<Json> all_classes(const Json& port) {
   std::vector<Json> classes(kClasses, Json::object());
   for (std::size_t c = 0; c < kClasses; ++c) classes[c]["class"] = c;

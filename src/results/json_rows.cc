@@ -1,7 +1,6 @@
 #include "results/json_rows.h"
 
 #include <cmath>
-#include <utility>
 
 #include "results/class_quantities.h"
 #include "results/drop_reason.h"
@@ -12,19 +11,12 @@ namespace weft::lab {
 
 namespace {
 
-// Without what is zero; nothing when all of it is.
+// Zeros are written as well: a script finds each key at each port.
 void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
-  bool empty = true;
-  for (const ClassQuantity& quantity : class_quantities()) {
-    const auto value = quantity.of_switch(port, c);
-    if (value == 0) continue;
-    if (std::exchange(empty, false)) {
-      j.open_item('{');
-      j.add("class", c);
-    }
-    j.add(quantity.name, value);
-  }
-  if (!empty) j.close('}');
+  j.open_item('{');
+  j.add("class", c);
+  for (const ClassQuantity& quantity : class_quantities()) j.add(quantity.name, quantity.of_switch(port, c));
+  j.close('}');
 }
 
 }  // namespace
@@ -37,7 +29,9 @@ double places(double value, int digits) {
 void add_drop(JsonText& j, const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
   const DropReason& reason = drop_reason(drop.reason);
   j.open('{');
-  j.add("time_ps", drop.time_ps);
+  j.add("time_ps", drop.first_ps);
+  j.add("last_ps", drop.last_ps);
+  j.add("count", drop.count);
   j.add("in", each.ports[drop.in_port].name);
   if (drop.out_port < each.ports.size()) {
     j.add("out", each.ports[drop.out_port].name);
@@ -67,10 +61,8 @@ void add_switch_port(JsonText& j, const SwitchPortOutcome& port) {
   j.add("peer", port.peer);
   j.add("rate_bps", port.rate_bps);
   j.open("drops", '{');
-  for (const DropReason& reason : drop_reasons()) {
-    std::uint64_t count = port.counters.drops[static_cast<std::size_t>(reason.fate)];
-    if (count > 0) j.add(reason.metric, count);
-  }
+  for (const DropReason& reason : drop_reasons())
+    j.add(reason.metric, port.counters.drops[static_cast<std::size_t>(reason.fate)]);
   j.close('}');
   j.open("classes", '[');
   for (std::size_t c = 0; c < fabric::kClasses; ++c) add_class(j, port, c);
@@ -90,17 +82,14 @@ void add_port(JsonText& j, const PortOutcome& port) {
   const auto add_group = [&](const char* key, nic::CounterGroup group) {
     j.open(key, '{');
     for (const nic::NamedCounter& counter : counters) {
-      if (counter.group == group && counter.value != 0) j.add(counter.name, counter.value);
+      if (counter.group == group) j.add(counter.name, counter.value);
     }
     j.close('}');
   };
   j.open("weft", '{');
-  const auto ours = [&](const char* name, std::uint64_t value) {
-    if (value != 0) j.add(name, value);
-  };
-  ours("retransmitted_packets", port.counters.retransmitted_packets);
-  ours("acks_sent", port.counters.acks_sent);
-  ours("naks_sent", port.counters.naks_sent);
+  j.add("retransmitted_packets", port.counters.retransmitted_packets);
+  j.add("acks_sent", port.counters.acks_sent);
+  j.add("naks_sent", port.counters.naks_sent);
   j.close('}');
   add_group("ethtool", nic::CounterGroup::kEthtool);
   add_group("hw_counters", nic::CounterGroup::kHardware);
@@ -127,14 +116,12 @@ void add_link(JsonText& j, const LinkOutcome& link) {
   j.add("from", link.from);
   j.add("to", link.to);
   j.add("sent", link.ledger.sent);
-  if (link.ledger.copies != 0) j.add("copies", link.ledger.copies);
-  if (link.ledger.replicas != 0) j.add("replicas", link.ledger.replicas);
+  j.add("copies", link.ledger.copies);
+  j.add("replicas", link.ledger.replicas);
   j.open("fates", '{');
-  for (std::size_t f = 0; f < fabric::kFateCount; ++f) {
-    if (link.ledger.fates[f] != 0) j.add(fabric::kFateNames[f], link.ledger.fates[f]);
-  }
+  for (std::size_t f = 0; f < fabric::kFateCount; ++f) j.add(fabric::kFateNames[f], link.ledger.fates[f]);
   j.close('}');
-  if (link.in_flight != 0) j.add("in_flight", link.in_flight);
+  j.add("in_flight", link.in_flight);
   j.close('}');
 }
 

@@ -78,6 +78,11 @@ const Json& part(const Json& from, const char* name) {
   return it == from.end() ? none : *it;
 }
 
+// Of ports, what was counted: a figure that is not there is 0.
+bool is_figure(const Json& value) {
+  return value.is_number() && value != 0;
+}
+
 constexpr const char* kSummed[] = {"drops", "ecn_marked", "pause_tx", "pause_tx_ps", "pause_rx_ps"};
 
 void gather_switches(const Json& switches, Sums& fabric, std::vector<Figure>& ports) {
@@ -85,12 +90,12 @@ void gather_switches(const Json& switches, Sums& fabric, std::vector<Figure>& po
     if (!node.is_object()) continue;
     const std::string name = node.value("name", "");
     fabric.raise("max_buffer_B", node.value("max_buffer_B", 0.0));
-    for (const char* counter : kSummed) fabric.add(counter, 0);  // the file leaves out what is 0
+    for (const char* counter : kSummed) fabric.add(counter, 0);
     for (const char* most : {"max_queue_B", "max_headroom_B"}) fabric.raise(most, 0);
     for (const Json& port : part(node, "ports")) {
       const std::string where = name + ":" + port.value("name", "");
       for (const auto& [reason, count] : part(port, "drops").items()) {
-        if (!count.is_number()) continue;
+        if (!is_figure(count)) continue;
         fabric.add("drops", count.get<double>());
         ports.push_back({fmt::format("{}.drops.{}", where, reason), FigureGroup::kPort, count.get<double>()});
       }
@@ -98,7 +103,7 @@ void gather_switches(const Json& switches, Sums& fabric, std::vector<Figure>& po
         if (!row.is_object()) continue;
         const int number = row.value("class", 0);
         for (const auto& [counter, value] : row.items()) {
-          if (counter == "class" || !value.is_number()) continue;
+          if (counter == "class" || !is_figure(value)) continue;
           ports.push_back({fmt::format("{}.{}.{}", where, number, counter), FigureGroup::kPort, value.get<double>()});
           if (std::find(std::begin(kSummed), std::end(kSummed), counter) != std::end(kSummed))
             fabric.add(counter, value.get<double>());
@@ -115,7 +120,7 @@ void gather_ports(const Json& list, Sums& hosts, std::vector<Figure>& ports) {
     const std::string where = port.value("name", "");
     for (const char* group : {"hw_counters", "ethtool", "weft"}) {
       for (const auto& [counter, value] : part(port, group).items()) {
-        if (!value.is_number()) continue;
+        if (!is_figure(value)) continue;
         hosts.add(counter, value.get<double>());
         ports.push_back({where + "." + counter, FigureGroup::kPort, value.get<double>()});
       }

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/files.h"
 #include "base/json_depth.h"
 #include "base/plural.h"
 #include "results/report_text.h"
@@ -97,14 +98,31 @@ std::string summary_of_job(const SummaryJson& job) {
   return out;
 }
 
-// Only the workloads of results.json; the rest of it may be large.
+// Of results.json what comes before its ports: the workloads. The rest may be hundreds of megabytes. Its keys stand on
+// lines of their own (results/json_stream.h); in strings a new line is escaped.
+std::string text_before_ports(const std::string& path) {
+  constexpr std::string_view kPorts = ",\n  \"ports\": [";
+  constexpr std::size_t kPiece_B = std::size_t{1} << 20;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  while (file && text.size() <= kMostResults_B) {
+    const std::size_t before = text.size();
+    text.resize(before + kPiece_B);
+    file.read(text.data() + before, static_cast<std::streamsize>(kPiece_B));
+    text.resize(before + static_cast<std::size_t>(file.gcount()));
+    const std::size_t end = text.find(kPorts, before - std::min(before, kPorts.size()));
+    if (end != std::string::npos) return text.substr(0, end) + "}";
+  }
+  return text.size() <= kMostResults_B ? text : "";
+}
+
 SummaryJson read_workloads(const std::string& directory) {
-  const auto text = read_file(directory + "/results.json", kMostResults_B);
-  if (!text || json_depth(*text) > kDeepestJson) return SummaryJson();
+  const std::string text = text_before_ports(directory + "/results.json");
+  if (text.empty() || json_depth(text) > kDeepestJson) return SummaryJson();
   const auto wanted = [](int depth, SummaryJson::parse_event_t event, SummaryJson& parsed) {
     return depth != 1 || event != SummaryJson::parse_event_t::key || parsed == "workloads";
   };
-  SummaryJson json = SummaryJson::parse(*text, wanted, false);
+  SummaryJson json = SummaryJson::parse(text, wanted, false);
   return json.is_object() && json.contains("workloads") ? json["workloads"] : SummaryJson();
 }
 

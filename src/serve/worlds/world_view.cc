@@ -7,6 +7,7 @@
 #include <span>
 
 #include "live/os/place.h"
+#include "serve/http/bounded_json.h"
 
 namespace weft::serve {
 
@@ -163,7 +164,7 @@ std::string world_detail(const WorldSummary& world, const std::string& results, 
       fabric.add_link(name, port);
       counters[node][name] = counters_of_port(port);
       for (const WorldObject& row : member(port, "classes")) {
-        if (!row.contains("max_queue_B")) continue;
+        if (row.value("max_queue_B", 0) == 0) continue;
         queues.push_back({{"port", name},
                           {"class", member(row, "class")},
                           {"queue_B", queue_now_B(now_B, name, row)},
