@@ -107,6 +107,22 @@ std::uint64_t SharedBuffer::headroom_B(std::uint32_t port, std::uint32_t g) cons
   return sum * cell_B_;
 }
 
+std::uint64_t SharedBuffer::held_B(std::uint32_t port, std::uint32_t g) const {
+  std::uint32_t most = 0;
+  for (std::uint32_t slice = 0; slice < slices_.size(); ++slice) {
+    const Group& of_slice = group(slice, port, g);
+    most = std::max(most, of_slice.shared + of_slice.headroom);
+  }
+  return std::uint64_t{most} * cell_B_;
+}
+
+std::uint64_t SharedBuffer::limit_B(std::uint32_t g) const {
+  std::uint32_t least = UINT32_MAX;
+  for (const Slice& pool : slices_)
+    least = std::min(least, group_limits_[g].reserved + scaled(pool.size - pool.used, group_limits_[g].alpha));
+  return std::uint64_t{least} * cell_B_;
+}
+
 bool SharedBuffer::is_empty() const {
   for (std::uint32_t i = 0; i < slices_.size() * ports_; ++i) {
     for (std::uint32_t g = 0; g < kClasses; ++g) {

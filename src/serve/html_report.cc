@@ -171,6 +171,8 @@ void add_fabric(Answers& answers) {
   const std::size_t bins = std::clamp<std::size_t>(1'000'000 / directions, 50, kReportBins);
   const Response activity = answers.ask("/activity", {{"bins", std::to_string(bins)}});
   if (activity.status == 200) answers.put("/activity", activity.text());
+  const Response total = answers.ask("/activity/total", {{"bins", std::to_string(kReportBins)}});
+  if (total.status == 200) answers.put("/activity/total", total.text());
   // In large fabrics the switches come first.
   const Json& nodes = part_of(fabric, "nodes");
   const std::size_t most = nodes.size() <= kReportNodes ? kReportNodes : kReportNodesOfMany;

@@ -33,13 +33,7 @@ Sampler::Sampler(World& world, const std::vector<std::unique_ptr<ActiveWorkload>
 }
 
 void Sampler::add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit) {
-  Series series;
-  series.node = node;
-  series.port = port;
-  series.class_ = class_;
-  series.metric = metric;
-  series.unit = unit;
-  set_.series.push_back(std::move(series));
+  set_.series.push_back({node, port, class_, std::string(metric), std::string(unit), {}});
 }
 
 std::uint8_t Sampler::headroom_groups(std::uint32_t s, std::uint32_t cabled_port) const {
@@ -51,11 +45,21 @@ std::uint8_t Sampler::headroom_groups(std::uint32_t s, std::uint32_t cabled_port
   return static_cast<std::uint8_t>(groups);
 }
 
-// In the order in which they are read. Headroom only where there is any: of most labs one class of eight.
+std::uint8_t Sampler::pausing_groups(std::uint32_t s) const {
+  const SwitchConfig& config = world_.lab().switches[s];
+  if (config.forwarder || config.qos.flow_control == fabric::FlowControl::kNone) return 0;
+  unsigned groups = 0;
+  for (std::size_t g = 0; g < fabric::kClasses; ++g) groups |= config.qos.groups[g].lossless ? 1u << g : 0u;
+  return static_cast<std::uint8_t>(groups);
+}
+
+// In the order in which they are read. Headroom and groups only where they are: of most labs one class of eight.
 void Sampler::declare() {
   for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {
     const SwitchConfig& config = world_.lab().switches[s];
     std::uint8_t any_headroom = 0;
+    const std::uint8_t pausing = pausing_groups(s);
+    pausing_groups_.push_back(pausing);
     for (std::uint32_t p : world_.cabled_ports(s)) {
       const std::uint8_t headroom = headroom_groups(s, p);
       headroom_groups_.push_back(headroom);
@@ -67,7 +71,11 @@ void Sampler::declare() {
           add(config.name, config.ports[p].name, c, metric, unit);
         }
         if ((headroom >> c & 1) != 0) add(config.name, config.ports[p].name, c, "headroom_B", "B");
+        if ((pausing >> c & 1) != 0) add(config.name, config.ports[p].name, c, "group_B", "B");
       }
+    }
+    for (int c = 0; c < static_cast<int>(fabric::kClasses); ++c) {
+      if ((pausing >> c & 1) != 0) add(config.name, "", c, "xoff_B", "B");
     }
     add(config.name, "", -1, "buffer_B", "B");
     has_headroom_.push_back(any_headroom != 0);
@@ -161,11 +169,16 @@ void Sampler::read_switches() {
         put(n.queue_drops[c] + n.group_drops[c]);
         put(device.pause(p).total_ps(c, next_ps_));
         put(device.pause_tx_ps(p, c, next_ps_));
-        if ((headroom_groups_[port] >> c & 1) == 0) continue;
-        const std::uint64_t of_group_B = device.buffer().headroom_B(p, c);
-        headroom_B += of_group_B;
-        put(of_group_B);
+        if ((headroom_groups_[port] >> c & 1) != 0) {
+          const std::uint64_t of_group_B = device.buffer().headroom_B(p, c);
+          headroom_B += of_group_B;
+          put(of_group_B);
+        }
+        if ((pausing_groups_[s] >> c & 1) != 0) put(device.buffer().held_B(p, c));
       }
+    }
+    for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
+      if ((pausing_groups_[s] >> c & 1) != 0) put(device.buffer().limit_B(c));
     }
     put(buffer_B);
     if (has_headroom_[s]) put(headroom_B);

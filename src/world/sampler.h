@@ -34,8 +34,9 @@ class Sampler {
 
   void add(const std::string& node, const std::string& port, int class_, const char* metric, const char* unit);
   void declare();
-  // Priority groups of a port that have headroom, one bit each.
+  // Priority groups, one bit each: those of a port that have headroom, those of a switch that stop their peers.
   std::uint8_t headroom_groups(std::uint32_t s, std::uint32_t cabled_port) const;
+  std::uint8_t pausing_groups(std::uint32_t s) const;
   void add_flow(const std::string& workload, const std::string& number);
   // What is as it was costs a comparison; its encoder hears of it when it changes.
   void put(std::int64_t value) {
@@ -60,6 +61,7 @@ class Sampler {
   bool stopped_ = false;            // some class was stopped: its time runs on without events
   bool with_flows_ = false;
   std::vector<std::uint8_t> headroom_groups_;  // by switch and cabled port, one after the other
+  std::vector<std::uint8_t> pausing_groups_;   // by switch
   std::vector<bool> has_headroom_;             // by switch: any of its ports
 };
 

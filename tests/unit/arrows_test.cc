@@ -116,7 +116,7 @@ const std::vector<Confined>& confined_headers() {
       {"nlohmann/", {"results", "catalog", "gear", "analyze", "export", "serve", "study"}},
       {"httplib", {"serve"}},
       {"sqlite3", {"results"}},
-      {"zlib", {"pcap"}},
+      {"zlib", {"pcap", "serve"}},
       {"CLI/", {"cli"}},
       {"infiniband/", {"verbs", "live"}},
       {"rdma/", {"verbs", "live"}}};

@@ -102,7 +102,7 @@ describe('drawing', { concurrency: 3 }, () => {
     });
   }
 
-  test('the bar of a queue has the height of its bytes, above XOFF if it is longer', async () => {
+  test('the bar of a queue has the height of its bytes, above ECN max if it is longer', async () => {
     const page = await open('/run/incast-ecn/fabric?at=0');
     const bar = () => page.evaluate(() => {
       const canvas = document.querySelector('.stage canvas');
@@ -124,11 +124,41 @@ describe('drawing', { concurrency: 3 }, () => {
       const q = await bar();
       const wanted = q.h * Math.sqrt(Math.min(1, q.bytes / q.most));
       assert.ok(Math.abs(q.height - wanted) <= 2.5, `at ${at}: ${q.height} pixels for ${q.bytes} B, ${wanted} expected`);
-      const threshold = q.h * Math.sqrt(q.xoff_B / q.most);
-      if (Math.abs(q.height - threshold) > 3) assert.equal(q.height > threshold, q.bytes > q.xoff_B);
+      const threshold = q.h * Math.sqrt(q.ecn_max_B / q.most);
+      if (Math.abs(q.height - threshold) > 3) assert.equal(q.height > threshold, q.bytes > q.ecn_max_B);
       heights.push(q.height);
     }
     assert.ok(heights[3] > heights[1] && heights[5] < heights[3], heights.join());
+    await page.context().close();
+  });
+
+  test('the bar of an ingress group is above its limit while its port pauses the peer', async () => {
+    const page = await rig.page('/labs');
+    const { events } = await (await page.request.get(`${rig.url}/api/runs/pause-propagation/events?kinds=pause&limit=50000`)).json();
+    const { groups } = await (await page.request.get(`${rig.url}/api/runs/pause-propagation/fabric`)).json();
+    const longest = events.filter((e) => groups.some((g) => g.port === e.port)).sort((a, b) => b.last_ps - b.time_ps - a.last_ps + a.time_ps)[0];
+    const shown = async (at) => {
+      await page.goto(`${rig.url}/run/pause-propagation/fabric?at=${at}`);
+      await drawn(page);
+      await settled(page);
+      return page.evaluate((port) => {
+        const canvas = document.querySelector('.stage canvas');
+        const q = canvas.weft.queue(port);
+        const ratio = canvas.width / canvas.getBoundingClientRect().width;
+        const { data } = canvas.getContext('2d').getImageData(Math.round((q.x + q.w + 2.5) * ratio), 0, 1, canvas.height);
+        let violet = 0;
+        for (let y = 0; y < q.h; ++y) {
+          const [r, g, b] = data.subarray(4 * Math.round((q.up ? q.y - 1 - y : q.y + 1 + y) * ratio));
+          if (b > g + 30 && r > g) ++violet;
+        }
+        return { group: q.group, violet, h: q.h };
+      }, longest.port);
+    };
+    const start = await shown(0);
+    assert.equal(start.group, 0);
+    const paused = await shown(Math.round((longest.time_ps + longest.last_ps) / 2));
+    assert.ok(paused.group > 0.7, JSON.stringify(paused));
+    assert.ok(paused.violet > start.violet + 5, JSON.stringify([start, paused]));
     await page.context().close();
   });
 

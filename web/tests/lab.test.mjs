@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { parameter } from './fabrics.mjs';
 import { Rig } from './support.mjs';
 
 let rig;
@@ -145,6 +146,43 @@ test('changed knobs are in the address', async () => {
   assert.deepEqual([...page.errors, ...other.errors], []);
 });
 
+test('Ctrl+Z takes back a knob, typing and Discard, in the file and in the address', async () => {
+  const page = await rig.page('/lab/fabric/incast-ecn.yaml');
+  await page.getByText('17 hosts, 1 switch').waitFor();
+  const text = () => editor(page).inputValue();
+  const becomes = (part) => page.waitForFunction((wanted) => document.querySelector('textarea').value.includes(wanted), part);
+  const original = await text();
+  const hosts = page.getByLabel('Hosts', { exact: true });
+  await hosts.fill('5');
+  await hosts.press('Enter');
+  await becomes('hosts: 5\n');
+  const turned = await text();
+  await hosts.press('Control+z');
+  await becomes('hosts: 17\n');
+  assert.equal(await text(), original);
+  assert.equal(parameter(page, 'set'), null);
+  await hosts.press('Control+Shift+Z');
+  await becomes('hosts: 5\n');
+  assert.match(parameter(page, 'set'), /=5$/);
+  // Typing is one step, after which the knob is the next.
+  await editor(page).focus();
+  await page.keyboard.press('Control+Home');
+  await page.keyboard.type('# mine\n');
+  assert.equal(await text(), `# mine\n${turned}`);
+  await page.keyboard.press('Control+z');
+  assert.equal(await text(), turned);
+  await page.keyboard.press('Control+y');
+  assert.equal(await text(), `# mine\n${turned}`);
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.equal(await text(), original);
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).click();
+  assert.equal(await text(), `# mine\n${turned}`);
+  assert.match(parameter(page, 'set'), /=5$/);
+  assert.deepEqual(page.errors, []);
+  await page.evaluate(() => localStorage.clear());
+  await page.context().close();
+});
+
 test('a wrong value is marked at its knob, and the others stay', async () => {
   const page = await rig.page('/lab/fabric/incast-ecn.yaml');
   await page.getByText('17 hosts, 1 switch').waitFor();
@@ -242,7 +280,14 @@ test('after a restart of the server, a new run is not taken for an old one', asy
   await page.getByText('2 hosts').waitFor();
   await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.waitForURL(/\/run\/first-light/);
-  await rig.restart();
+  // A view that is opened while the server is away is there when the server is back.
+  await rig.stop();
+  await page.keyboard.press('4');
+  await page.getByRole('alert').filter({ hasText: 'does not answer' }).waitFor();
+  await rig.serve(new URL(rig.url).port);
+  await page.getByRole('columnheader').first().waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0);
+  await page.goBack();
   await page.goBack();
   await page.getByText('2 hosts').waitFor();
   const [answer] = await Promise.all([page.waitForResponse((r) => r.url().endsWith('/api/tasks') && r.request().method() === 'POST'), page.getByRole('button', { name: 'Run', exact: true }).click()]);

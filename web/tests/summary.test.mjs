@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { parameter } from './fabrics.mjs';
 import { Rig, runLab } from './support.mjs';
@@ -9,6 +10,8 @@ before(async () => {
     runLab(`${directory}/incast-ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
     runLab(`${directory}/link-cut`, 'fabric/link-cut.yaml', '--set', 'sample=auto');
     runLab(`${directory}/plain`, 'first-light.yaml');
+    runLab(`${directory}/unfinished`, 'first-light.yaml');
+    rmSync(`${directory}/unfinished/results.sqlite`);
   });
 });
 after(() => rig.close());
@@ -54,6 +57,34 @@ test('a run without series shows how to get them', async () => {
   const page = await rig.page('/run/plain');
   await page.getByText('--set sample=auto').waitFor();
   assert.deepEqual(page.errors, []);
+});
+
+test('a run without results.sqlite says so', async () => {
+  const page = await rig.page('/run/unfinished');
+  await page.getByRole('heading', { name: /no results\.sqlite/ }).waitFor();
+  await page.getByRole('link', { name: 'All runs' }).waitFor();
+  assert.deepEqual(page.errors, []);
+});
+
+// What was counted, not what was recorded; and no more is fetched than the screen shows.
+test('the number of events is that of the counters, from one small answer for each part', async () => {
+  const page = await rig.page('/labs');
+  const answers = [];
+  page.on('response', (answer) => answer.url().includes('/api/runs/') && answers.push(answer));
+  await page.goto(`${rig.url}/run/incast-ecn`);
+  await page.locator('.tallies').waitFor();
+  const shown = await page.locator('.tallies').textContent();
+  const results = JSON.parse(readFileSync(`${rig.directory}/incast-ecn/results.json`, 'utf8'));
+  const sum = (list) => list.reduce((a, b) => a + b, 0);
+  const cnps = sum(results.ports.map((port) => port.hw_counters.np_cnp_sent));
+  const marks = sum(results.switches.flatMap((s) => s.ports.flatMap((port) => port.classes.map((c) => c.ecn_marked))));
+  assert.ok(cnps > 100 && marks > 100);
+  for (const [title, n] of [['CNP', cnps], ['ECN mark', marks]]) assert.match(shown, new RegExp(`(^|, )${n.toLocaleString('en-US')} × ${title}`));
+  const paths = answers.map((answer) => new URL(answer.url()).pathname.replace('/api/runs/incast-ecn', ''));
+  assert.deepEqual([...paths].sort(), ['', '/activity/total', '/events']);
+  const sizes = await Promise.all(answers.map(async (answer) => (await answer.request().sizes()).responseBodySize));
+  assert.ok(sum(sizes) < 60_000, `${sizes} bytes`);
+  await page.context().close();
 });
 
 test('the legend shows every sign, from any view', async () => {

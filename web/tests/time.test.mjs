@@ -144,6 +144,12 @@ test('headroom is drawn with its limit', async () => {
   assert.ok(most > 1000, `most ${most}`);
   assert.ok((await pixels(page, 'section[aria-label="Headroom by port and class"] canvas', '--pause')) > 200, 'the limit is drawn');
   assert.match(await page.getByRole('region', { name: 'Buffer and headroom in use', exact: true }).textContent(), /edge0 buffer.*edge0 headroom/s);
+  // XOFF is drawn where it is decided: at what came in by a port, not at the queue that it leaves by.
+  const groups = page.getByRole('region', { name: 'Ingress groups and XOFF limits', exact: true });
+  assert.match(await groups.textContent(), /\.3 limit/);
+  assert.ok((await groups.locator('td.name').count()) > 2);
+  assert.ok((await pixels(page, 'section[aria-label="Ingress groups and XOFF limits"] canvas', '--pause')) > 200, 'the limit is drawn');
+  assert.equal(await pixels(page, 'section[aria-label="Queue depth"] canvas', '--pause'), 0);
   await rig.shot(page, 'time-headroom');
   assert.deepEqual(page.errors, []);
 });
@@ -180,6 +186,24 @@ test('faults and retransmissions have lanes, with links to their packets and bac
   await page.locator('.line.at').waitFor();
   assert.equal(Number(await page.locator('.line.at').getAttribute('data-cursor')), packet.time_ps);
   assert.deepEqual(page.errors, []);
+});
+
+test('a click on an event shows what it was, and puts the cursor there', async () => {
+  const page = await open('/run/lost/time', { width: 1280, height: 800 });
+  const { events } = await (await page.request.get(`${rig.url}/api/runs/lost/events?kinds=fault`)).json();
+  const pulled = events.find((e) => e.text.startsWith('pulled'));
+  const { end_ps } = await (await page.request.get(`${rig.url}/api/runs/lost`)).json();
+  const box = await page.locator('section[aria-label="Events"] canvas').boundingBox();
+  const x = box.x + 70 + ((box.width - 70 - 118) * pulled.time_ps) / end_ps;
+  await page.mouse.move(x - 40, box.y + 9);
+  await page.mouse.move(x, box.y + 9, { steps: 4 });
+  await page.mouse.down();
+  await page.mouse.move(x + 1, box.y + 9);
+  await page.mouse.up();
+  await page.getByRole('status').filter({ hasText: 'pulled (cut) between leaf0:swp31' }).waitFor();
+  assert.equal(Number(await page.locator('.line.at').getAttribute('data-cursor')), pulled.time_ps);
+  assert.deepEqual(page.errors, []);
+  await page.context().close();
 });
 
 test('zoom in to single packets', async () => {

@@ -49,3 +49,28 @@ test('the utilisation of several links is weighted by their rates', async () => 
   const tip = tipOf({ plan: { links, nodes: [], pods: [] }, scene: { strands: [strand] }, moments, classesOf: new Map() }, { kind: 'strand', strand: 0 }, 0, []);
   assert.match(Object.fromEntries(tip.lines)['up, total'], /^400 Gb\/s \(80(\.0)? %\)$/);
 });
+
+test('a time has the unit in which it is read, and the digits that its range needs', async () => {
+  const { moment } = await load('lib/units.ts');
+  assert.equal(moment(865.818e9, 2.6e12), '865.818 ms');
+  assert.equal(moment(1.5e12, 2.6e12), '1.500 s');
+  assert.equal(moment(865.8181234e9, 8e6), '865.818123 ms');
+  assert.equal(moment(865.8181234e9, 0), '865.818123 ms');
+  assert.equal(moment(408e6, 8e6), '408.000 us');
+  assert.equal(moment(0, 2.6e12), '0 us');
+});
+
+test('steps of an edited text are taken back one by one, typing at once', async () => {
+  const { History, changedEnd } = await load('lib/history.ts');
+  const version = (text) => ({ text, set: '' });
+  const history = new History(version('a'));
+  history.take(version('ab'), true, 0);
+  history.take(version('abc'), true, 300);
+  history.take(version('knob'), false, 400);
+  history.take(version('knobs'), true, 500);
+  assert.deepEqual(['undo', 'undo', 'undo', 'undo'].map((way) => history[way]()?.text), ['knob', 'abc', 'a', undefined]);
+  assert.deepEqual([history.redo().text, history.redo().text], ['abc', 'knob']);
+  history.take(version('other'), false, 900);
+  assert.equal(history.redo(), null);
+  assert.equal(changedEnd('one three', 'one two three'), 7);
+});

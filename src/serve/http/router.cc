@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check_throws.h"
+#include "serve/http/gzip.h"
 
 namespace weft::serve {
 
@@ -51,7 +52,9 @@ void Router::add(std::string method, std::string path, Handler handler) {
 }
 
 Response Router::answer(Request request) const {
+  const bool packs = accepts_gzip(request);
   Response response = route(std::move(request));
+  if (packs) compress(response);
   const auto digit = static_cast<std::size_t>(response.status / 100);
   if (digit < counts_->by_class.size()) ++counts_->by_class[digit];
   return response;

@@ -1,9 +1,14 @@
 #include "serve/runs/activity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "serve/runs/sample_reader.h"
 
@@ -28,7 +33,7 @@ std::uint16_t word_of(double share) {
 
 class ActivityReader {
  public:
-  ActivityReader(OpenRun& run, Activity& out) : run_(run), out_(out) {}
+  ActivityReader(OpenRun& run, Activity& out, ActivityParts parts) : run_(run), out_(out), parts_(parts) {}
 
   void read_links() {
     lab::SqliteRows rows(run_.file(), "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
@@ -51,13 +56,14 @@ class ActivityReader {
       out_.used.push_back(word_of(line_B_[i] * 8e12 / rates_bps_[i] / width_ps));
       out_.paused.push_back(byte_of(paused_ps_[i] / width_ps));
       out_.queue.push_back(out_.most_queue_B[i] > 0 ? 255 : 0);
+      out_.group.push_back(0);
     }
   }
 
   void fill_bins(const SampleRange& range) {
     const std::size_t cells = out_.ports.size() * out_.bins;
     out_.used.assign(cells, 0);
-    for (auto* each : {&out_.paused, &out_.queue}) each->assign(cells, 0);
+    for (auto* each : {&out_.paused, &out_.queue, &out_.group}) each->assign(cells, 0);
     sent_B_.assign(out_.ports.size() * (out_.bins + 1), 0);
     total_B_.assign(out_.ports.size(), 0);
     place_edges(range);
@@ -67,7 +73,11 @@ class ActivityReader {
     while (totals.next()) {
       if (const auto at = places_.find(totals.text(0)); at != places_.end()) total_B_[at->second] = totals.real(1);
     }
-    read_series(range);
+    read_series(range, "'tx_bytes', 'pause_rx_ps'");
+    if (parts_ == ActivityParts::kAll) {
+      read_series(range, "'xoff_B'");
+      read_series(range, "'queue_B', 'group_B'");
+    }
     for (std::size_t i = 0; i < out_.ports.size(); ++i) fill_used(i);
   }
 
@@ -95,30 +105,40 @@ class ActivityReader {
     return value + (static_cast<double>(samples_[edge.sample + 1]) - value) * edge.part;
   }
 
-  void read_series(const SampleRange& range) {
+  struct Source {
+    std::string node, port, metric;
+    std::int64_t group = -1;
+  };
+  void read_series(const SampleRange& range, const char* metrics) {
     lab::SqliteRows rows(
         run_.file(),
-        "SELECT s.id, s.node || ':' || s.port, s.metric, b.first_sample, b.count, b.data FROM series s "
-        "JOIN block b ON b.series_id = s.id WHERE s.metric IN ('tx_bytes', 'pause_rx_ps', 'queue_B') "
-        "AND b.first_sample < ? AND b.first_sample + b.count > ? ORDER BY s.id, b.first_sample");
+        fmt::format("SELECT s.id, s.node, s.port, s.metric, s.class, b.first_sample, b.count, b.data FROM series s "
+                    "JOIN block b ON b.series_id = s.id WHERE s.metric IN ({}) "
+                    "AND b.first_sample < ? AND b.first_sample + b.count > ? ORDER BY s.id, b.first_sample",
+                    metrics)
+            .c_str());
     rows.bind(static_cast<std::int64_t>(range.first + range.count), static_cast<std::int64_t>(range.first));
     std::int64_t last_id = -1;
-    std::string port, metric;
+    Source source;
     while (rows.next()) {
       if (rows.integer(0) != last_id) {
-        if (last_id != -1) add(port, metric);
+        if (last_id != -1) add(source);
         last_id = rows.integer(0);
-        port = rows.text(1);
-        metric = rows.text(2);
+        source = {rows.text(1), rows.text(2), rows.text(3), rows.integer(4)};
         samples_.assign(range.count, 0);
       }
-      put_block(range, rows.integer(3), rows.integer(4), rows.blob(5), samples_);
+      put_block(range, rows.integer(5), rows.integer(6), rows.blob(7), samples_);
     }
-    if (last_id != -1) add(port, metric);
+    if (last_id != -1) add(source);
   }
 
-  void add(const std::string& port, const std::string& metric) {
-    const auto found = places_.find(port);
+  void add(const Source& source) {
+    const std::string& metric = source.metric;
+    if (metric == "xoff_B") {
+      limits_[{source.node, source.group}] = samples_;
+      return;
+    }
+    const auto found = places_.find(source.node + ":" + source.port);
     if (found == places_.end()) return;
     const std::size_t place = found->second;
     if (metric == "tx_bytes") {
@@ -128,18 +148,39 @@ class ActivityReader {
       std::uint8_t* bytes = &out_.paused[place * out_.bins];
       for (std::uint32_t b = 0; b < out_.bins; ++b)
         bytes[b] = std::max(bytes[b], byte_of((at_edge(b + 1) - at_edge(b)) / bin_ps_));
+    } else if (metric == "group_B") {
+      add_group(place, limits_[{source.node, source.group}]);
     } else {
       add_queue(place);
     }
   }
 
-  // The fullest of its queues; a bin between two samples has the one before it.
+  // The samples that a bin shows; a bin between two samples has the one before it.
+  std::pair<std::size_t, std::size_t> samples_of(std::uint32_t b) const {
+    const std::size_t first = edges_[b].sample;
+    return {first, std::max(first + 1, edges_[b + 1].sample + (edges_[b + 1].part > 0 ? 1 : 0))};
+  }
+
+  // The fullest of its groups, by the limit of the same moment.
+  void add_group(std::size_t place, const std::vector<std::int64_t>& limits) {
+    if (limits.size() != samples_.size()) return;
+    std::uint8_t* bytes = &out_.group[place * out_.bins];
+    for (std::uint32_t b = 0; b < out_.bins; ++b) {
+      const auto [first, end] = samples_of(b);
+      double most = 0;
+      for (std::size_t i = first; i < end; ++i)
+        most = std::max(most,
+                        static_cast<double>(samples_[i]) / static_cast<double>(std::max<std::int64_t>(1, limits[i])));
+      bytes[b] = std::max(bytes[b], byte_of(most * Activity::kXoffByte / 255));
+    }
+  }
+
+  // The fullest of its queues.
   void add_queue(std::size_t place) {
     const auto most_B = static_cast<double>(std::max<std::int64_t>(1, out_.most_queue_B[place]));
     std::uint8_t* bytes = &out_.queue[place * out_.bins];
     for (std::uint32_t b = 0; b < out_.bins; ++b) {
-      const std::size_t first = edges_[b].sample;
-      const std::size_t end = std::max(first + 1, edges_[b + 1].sample + (edges_[b + 1].part > 0 ? 1 : 0));
+      const auto [first, end] = samples_of(b);
       std::int64_t most = 0;
       for (std::size_t i = first; i < end; ++i) most = std::max(most, samples_[i]);
       bytes[b] = std::max(bytes[b], byte_of(static_cast<double>(most) / most_B));
@@ -162,19 +203,21 @@ class ActivityReader {
 
   OpenRun& run_;
   Activity& out_;
+  ActivityParts parts_;
   std::unordered_map<std::string, std::size_t> places_;
   std::vector<double> rates_bps_, line_B_, paused_ps_, total_B_;
   std::vector<Edge> edges_;
   double bin_ps_ = 1;
   std::vector<double> sent_B_;  // by port and edge
   std::vector<std::int64_t> samples_;
+  std::map<std::pair<std::string, std::int64_t>, std::vector<std::int64_t>> limits_;  // by switch and group
 };
 
 }  // namespace
 
-Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bins) {
+Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bins, ActivityParts parts) {
   Activity out;
-  ActivityReader reader(run, out);
+  ActivityReader reader(run, out, parts);
   reader.read_links();
   const SampleRange range = samples_in(run, window);
   if (range.count > kMostSeriesSamples) throw std::runtime_error("too many samples for one answer");
@@ -186,7 +229,7 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
   if (range.count == 0) {  // after the last sample
     out.bins = 1;
     out.used.assign(out.ports.size(), 0);
-    for (auto* each : {&out.paused, &out.queue}) each->assign(out.ports.size(), 0);
+    for (auto* each : {&out.paused, &out.queue, &out.group}) each->assign(out.ports.size(), 0);
     return out;
   }
   // Between two samples there is nothing to tell.
@@ -194,6 +237,30 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
   out.bins = static_cast<std::uint32_t>(std::clamp<std::size_t>(bins, 1, std::max<std::size_t>(1, most_bins)));
   reader.fill_bins(range);
   return out;
+}
+
+ActivityTotal read_activity_total(OpenRun& run, const TimeWindow& window, std::uint32_t bins) {
+  const Activity all = read_activity(run, window, bins, ActivityParts::kLinks);
+  std::set<std::string> hosts;
+  lab::SqliteRows nodes(run.file(), "SELECT name FROM node WHERE kind IN ('host', 'vm')");
+  while (nodes.next()) hosts.insert(nodes.text(0));
+  ActivityTotal total{all.bins, all.window, hosts.size(), 0, {}, {}};
+  total.received_bps.assign(all.bins, 0);
+  total.paused.assign(all.bins, 0);
+  lab::SqliteRows links(run.file(), "SELECT peer, rate_bps FROM link ORDER BY rowid");
+  for (std::size_t i = 0; i < all.ports.size() && links.next(); ++i) {
+    const std::string peer = links.text(0);
+    const bool to_host = hosts.contains(peer.substr(0, peer.find(':')));
+    const auto rate_bps = static_cast<double>(links.integer(1));
+    bool is_busy = false;
+    for (std::size_t b = 0, at = i * all.bins; b < all.bins; ++b, ++at) {
+      if (to_host) total.received_bps[b] += rate_bps * all.used[at] / 65'535;
+      total.paused[b] += all.paused[at] / 255.0;
+      is_busy = is_busy || all.used[at] > 0 || all.paused[at] > 0;
+    }
+    total.busy += is_busy ? 1 : 0;
+  }
+  return total;
 }
 
 std::string base64(const std::vector<std::uint8_t>& bytes) {

@@ -63,25 +63,44 @@ Json links_of_fabric(OpenRun& run) {
   return list;
 }
 
-// The limits are per switch; they apply to every port with a cable.
-Json queues_of_fabric(OpenRun& run, const Headrooms& headrooms) {
+using PortsOfSwitches = std::map<std::string, std::vector<std::string>>;
+PortsOfSwitches cabled_ports(OpenRun& run) {
   std::map<std::string, std::vector<std::string>> ports;
   lab::SqliteRows cabled(run.file(),
                          "SELECT p.node, p.name FROM port p JOIN node n ON n.name = p.node WHERE n.kind = 'switch' "
                          "ORDER BY p.rowid");
   while (cabled.next()) ports[cabled.text(0)].push_back(cabled.text(1));
+  return ports;
+}
+
+// The limits are per switch; they apply to every port with a cable. Packets are marked in the queue that they leave by.
+Json queues_of_fabric(OpenRun& run, PortsOfSwitches& ports) {
   Json list = Json::array();
   lab::SqliteRows rows(run.file(),
-                       "SELECT node, class, xoff_B, xon_B, ecn_min_B, ecn_max_B FROM queue_limit ORDER BY rowid");
+                       "SELECT node, class, ecn_min_B, ecn_max_B FROM queue_limit WHERE ecn_max_B IS NOT NULL "
+                       "ORDER BY rowid");
+  while (rows.next()) {
+    for (const std::string& port : ports[rows.text(0)])
+      list.push_back({{"port", rows.text(0) + ":" + port},
+                      {"class", rows.integer(1)},
+                      {"ecn_min_B", rows.integer(2)},
+                      {"ecn_max_B", rows.integer(3)}});
+  }
+  return list;
+}
+
+// XOFF is asked for by the priority group that they came in by.
+Json groups_of_fabric(OpenRun& run, const Headrooms& headrooms, PortsOfSwitches& ports) {
+  Json list = Json::array();
+  lab::SqliteRows rows(run.file(),
+                       "SELECT node, class, xoff_B, xon_B FROM queue_limit WHERE xoff_B IS NOT NULL ORDER BY rowid");
   while (rows.next()) {
     const std::string node = rows.text(0);
     for (const std::string& port : ports[node])
       list.push_back({{"port", node + ":" + port},
                       {"class", rows.integer(1)},
-                      {"xoff_B", number_or_null(rows, 2)},
-                      {"xon_B", number_or_null(rows, 3)},
-                      {"ecn_min_B", number_or_null(rows, 4)},
-                      {"ecn_max_B", number_or_null(rows, 5)},
+                      {"xoff_B", rows.integer(2)},
+                      {"xon_B", rows.integer(3)},
                       {"headroom_B", headrooms.of(node, port, rows.integer(1))}});
   }
   return list;
@@ -89,17 +108,43 @@ Json queues_of_fabric(OpenRun& run, const Headrooms& headrooms) {
 
 Response fabric_of(OpenRun& run) {
   const Headrooms headrooms(run);
+  PortsOfSwitches ports = cabled_ports(run);
   return json_answer(Json{{"nodes", nodes_of(run, headrooms)},
                           {"links", links_of_fabric(run)},
-                          {"queues", queues_of_fabric(run, headrooms)}});
+                          {"queues", queues_of_fabric(run, ports)},
+                          {"groups", groups_of_fabric(run, headrooms, ports)}});
+}
+
+// What a request for activity asks for, or why that is wrong.
+struct BinsOfWindow {
+  TimeWindow window;
+  std::uint32_t bins = 0;
+};
+tl::expected<BinsOfWindow, Response> bins_of(const Request& request, const OpenRun& run) {
+  const auto window = window_of(request, run);
+  const auto bins = request.number("bins", 600, 1, 4096);
+  if (!window) return tl::unexpected(problem(422, "from_ps and to_ps are times in picoseconds, from_ps before to_ps"));
+  if (!bins) return tl::unexpected(problem(422, "bins is a number from 1 to 4096"));
+  return BinsOfWindow{*window, static_cast<std::uint32_t>(*bins)};
+}
+
+Response activity_total_of(const Request& request, OpenRun& run) {
+  const auto asked = bins_of(request, run);
+  if (!asked) return asked.error();
+  const ActivityTotal total = read_activity_total(run, asked->window, asked->bins);
+  return json_answer(Json{{"bins", total.bins},
+                          {"from_ps", total.window.from_ps},
+                          {"to_ps", total.window.to_ps},
+                          {"hosts", total.hosts},
+                          {"busy_directions", total.busy},
+                          {"received_bps", total.received_bps},
+                          {"paused_directions", total.paused}});
 }
 
 Response activity_of(const Request& request, OpenRun& run) {
-  const auto window = window_of(request, run);
-  const auto bins = request.number("bins", 600, 1, 4096);
-  if (!window) return problem(422, "from_ps and to_ps are times in picoseconds, from_ps before to_ps");
-  if (!bins) return problem(422, "bins is a number from 1 to 4096");
-  const Activity activity = read_activity(run, *window, static_cast<std::uint32_t>(*bins));
+  const auto asked = bins_of(request, run);
+  if (!asked) return asked.error();
+  const Activity activity = read_activity(run, asked->window, asked->bins);
   return json_answer(Json{{"bins", activity.bins},
                           {"from_ps", activity.window.from_ps},
                           {"to_ps", activity.window.to_ps},
@@ -107,7 +152,8 @@ Response activity_of(const Request& request, OpenRun& run) {
                           {"most_queue_B", activity.most_queue_B},
                           {"used", base64(activity.used)},
                           {"paused", base64(activity.paused)},
-                          {"queue", base64(activity.queue)}});
+                          {"queue", base64(activity.queue)},
+                          {"group", base64(activity.group)}});
 }
 
 }  // namespace
@@ -115,6 +161,7 @@ Response activity_of(const Request& request, OpenRun& run) {
 void add_fabric_routes(Router& router, const RunPlace& place, AnswerCache& cache) {
   router.add("GET", "/api/runs/*/fabric",
              on_run(place, cache, [](const Request&, OpenRun& run) { return fabric_of(run); }));
+  router.add("GET", "/api/runs/*/activity/total", on_run(place, cache, activity_total_of));
   router.add("GET", "/api/runs/*/activity", on_run(place, cache, activity_of));
 }
 

@@ -10,6 +10,8 @@
 #include <exception>
 #include <filesystem>
 
+#include "serve/http/gzip.h"
+
 namespace weft::serve {
 
 namespace {
@@ -33,6 +35,14 @@ Response answer_about(const Request& request, const std::string& id, const std::
   if (!run.file().error().empty())
     return problem(500, fmt::format("cannot read results.sqlite of {}: {}", id, run.file().error()),
                    "run the lab again");
+  return response;
+}
+
+// An answer is compressed once, and kept so.
+Response kept_answer(std::shared_ptr<const std::string> body) {
+  const bool packed = is_gzip(*body);
+  Response response = shared_answer(std::move(body));
+  if (packed) response.header = {{"Content-Encoding", "gzip"}, {"Vary", "Accept-Encoding"}};
   return response;
 }
 
@@ -112,15 +122,18 @@ Handler on_run(const RunPlace& place, AnswerCache& cache, RunHandler handler) {
     const std::string& id = request.match[0];
     const auto directory = finished_run(place, id);
     if (!directory) return directory.error();
-    const std::string key = cache_key(request, *directory);
-    if (auto body = cache.find(key)) return shared_answer(std::move(body));
+    const bool packs = accepts_gzip(request);
+    const std::string key = cache_key(request, *directory) + (packs ? "\ngzip" : "");
+    if (auto body = cache.find(key)) return kept_answer(std::move(body));
     const AnswerCache::Turn turn(cache);
     // Another client may have computed the same answer meanwhile.
-    if (auto body = cache.find(key)) return shared_answer(std::move(body));
+    if (auto body = cache.find(key)) return kept_answer(std::move(body));
     try {
       Response response = answer_about(request, id, *directory, handler);
       if (response.status != 200) return response;
       response.shared = std::make_shared<const std::string>(std::move(response.body));
+      response.body.clear();
+      if (packs) compress(response);
       cache.keep(key, response.shared);
       return response;
     } catch (const std::exception& error) {

@@ -27,7 +27,8 @@ exports::SeriesInfo info_of(const lab::SqliteRows& rows) {
 
 // True for counters from the start of the run, false for gauges.
 bool is_counter(const std::string& metric) {
-  return metric != "queue_B" && metric != "buffer_B" && metric != "headroom_B" && metric != "rate_bps";
+  static constexpr std::string_view kGauges[] = {"queue_B", "group_B", "xoff_B", "buffer_B", "headroom_B", "rate_bps"};
+  return std::find(std::begin(kGauges), std::end(kGauges), metric) == std::end(kGauges);
 }
 
 Response list_series(OpenRun& run) {

@@ -1,6 +1,10 @@
 #include "serve/runs/fabric_routes.h"
 
+#include <algorithm>
+#include <set>
+
 #include "results/sqlite_file.h"
+#include "serve/runs/activity.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {
@@ -37,16 +41,64 @@ TEST(FabricRoutes, DrawsNodesCablesAndThresholds) {
   ASSERT_EQ(fabric["links"].size(), 10u);
   EXPECT_EQ(fabric["links"][0]["length_m"], 2.0);
   ASSERT_EQ(fabric["queues"].size(), 20u);  // classes 0 and 3 of each port
-  EXPECT_EQ(fabric["queues"][0]["xoff_B"], nullptr);
   const auto& queue = fabric["queues"][10];
   EXPECT_EQ(queue["class"], 3);
   EXPECT_LT(queue["ecn_min_B"], queue["ecn_max_B"]);
+  // XOFF belongs to priority groups, of the one class that has PFC.
+  ASSERT_EQ(fabric["groups"].size(), 10u);
+  for (const auto& each : fabric["groups"]) EXPECT_EQ(each["class"], 3);
+  const auto& group = fabric["groups"][0];
   // The limit that the switch itself kept: nobody held more in the shared pool.
   lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
   lab::SqliteRows rows(file, "SELECT max(max_shared_B) FROM port_class WHERE node = 'leaf0'");
   ASSERT_TRUE(rows.next());
-  EXPECT_LE(rows.integer(0), queue["xoff_B"].get<std::int64_t>());
-  EXPECT_LE(queue["xon_B"], queue["xoff_B"]);
+  EXPECT_LE(rows.integer(0), group["xoff_B"].get<std::int64_t>());
+  EXPECT_LE(group["xon_B"], group["xoff_B"]);
+}
+
+// A port is above the limit of its group when, and only when, it stops its peer: by the switch's own counters.
+TEST(FabricRoutes, GroupsReachTheirLimitWhereXoffIsSent) {
+  ServedRuns served;
+  const auto text = read_file(std::string(WEFT_SOURCE_DIR) + "/labs/fabric/pause-propagation.yaml", 100'000);
+  ASSERT_TRUE(text);
+  const auto results = served.run("one", *text + "\nsample: 1 us\n");
+  std::set<std::string> stopping, others;
+  for (const auto& node : results["switches"]) {
+    for (const auto& port : node["ports"]) {
+      std::uint64_t xoffs = 0;
+      for (const auto& each : port["classes"]) xoffs += each["xoff_tx"].get<std::uint64_t>();
+      (xoffs > 0 ? stopping : others).insert(node["name"].get<std::string>() + ":" + port["name"].get<std::string>());
+    }
+  }
+  ASSERT_FALSE(stopping.empty() || others.empty());
+  const auto activity = served.get("/api/runs/one/activity", {{"bins", "2000"}});
+  const auto groups = from_base64(activity["group"]);
+  const std::size_t bins = activity["bins"];
+  for (std::size_t i = 0; i < activity["ports"].size(); ++i) {
+    const std::string port = activity["ports"][i];
+    const auto first = groups.begin() + static_cast<std::ptrdiff_t>(i * bins);
+    const unsigned most = *std::max_element(first, first + static_cast<std::ptrdiff_t>(bins));
+    if (stopping.contains(port)) EXPECT_GE(most, Activity::kXoffByte) << port;
+    if (others.contains(port)) EXPECT_LE(most, Activity::kXoffByte) << port;
+  }
+  for (const auto& series : served.get("/api/runs/one/series")["series"]) {
+    if (series["metric"] == "group_B" || series["metric"] == "xoff_B") EXPECT_EQ(series["class"], 3) << series["id"];
+  }
+}
+
+TEST(FabricRoutes, TotalIsTheSumOfTheLinks) {
+  ServedRuns served;
+  const auto results = served.run("one", kIncastLab);
+  const auto total = served.get("/api/runs/one/activity/total", {{"bins", "100"}});
+  ASSERT_EQ(total["received_bps"].size(), 100u);
+  EXPECT_EQ(total["hosts"], 10);
+  const double bin_s = (total["to_ps"].get<double>() - total["from_ps"].get<double>()) / 1e12 / 100;
+  double received_B = 0, counted_B = 0;
+  for (const auto& each : total["received_bps"]) received_B += each.get<double>() * bin_s / 8;
+  for (const auto& port : results["ports"]) {
+    for (int c = 0; c < 8; ++c) counted_B += port["ethtool"]["rx_prio" + std::to_string(c) + "_bytes"].get<double>();
+  }
+  EXPECT_NEAR(received_B / counted_B, 1.01, 0.02) << "preamble and gap are on the line as well";
 }
 
 std::vector<unsigned> words_of(const std::string& text) {

@@ -108,10 +108,10 @@ TEST(SeriesRoutes, HeadroomFollowsPausesAndWatermark) {
     const auto results = served.run("one", *text + "\nsample: 1 us\n");
     std::map<std::string, std::int64_t> limits, watermarks, most;
     const auto fabric = served.get("/api/runs/one/fabric"), list = served.get("/api/runs/one/series");
-    for (const auto& queue : fabric["queues"]) {
-      if (queue["headroom_B"].is_number())
-        limits[queue["port"].get<std::string>() + "." + std::to_string(queue["class"].get<int>())] =
-            queue["headroom_B"];
+    for (const auto& group : fabric["groups"]) {
+      if (group["headroom_B"].is_number())
+        limits[group["port"].get<std::string>() + "." + std::to_string(group["class"].get<int>())] =
+            group["headroom_B"];
     }
     std::set<std::string> stopping;
     for (const auto& node : results["switches"]) {

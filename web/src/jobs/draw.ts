@@ -2,7 +2,7 @@
 // communication hatched, waiting a thin line; communication beside compute is a line below it.
 import { themed } from '../lib/themed.svelte';
 import type { Job } from '../lib/types';
-import { moment } from '../lib/units';
+import { tick } from '../lib/units';
 import { firstAfter, kinds, type Spans, type Timeline, type Window } from './model';
 
 export interface Look {
@@ -94,7 +94,7 @@ export function drawAxis(context: CanvasRenderingContext2D, colours: Look, windo
     context.moveTo(x(t), axis - 5);
     context.lineTo(x(t), height);
     context.stroke();
-    const text = moment(t, window.to - window.from);
+    const text = tick(t, window.to - window.from);
     if (x(t) + 3 + context.measureText(text).width < width) context.fillText(text, x(t) + 3, 8);
   }
   context.strokeStyle = colours.soft;

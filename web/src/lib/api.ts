@@ -1,5 +1,6 @@
 // The server's answers. A one-file report contains them by address, so that the same page needs no server.
 import { ApiError } from './api-error';
+import { connection } from './connection.svelte';
 import { fromReport } from './report';
 import type { Problem } from './types';
 
@@ -14,13 +15,25 @@ declare global {
 export const isReport = typeof window !== 'undefined' && window.WEFT_REPORT !== undefined;
 
 async function ask<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const answer = await fetch(path, {
+  const request: RequestInit = {
     method,
     signal,
     headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
     body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const text = await answer.text();
+  };
+  let answer: Response, text: string;
+  for (;;) {
+    try {
+      answer = await fetch(path, request);
+      text = await answer.text();
+      break;
+    } catch (e) {
+      if (signal?.aborted) throw e;
+      if (method !== 'GET') throw new ApiError([{ message: 'the server does not answer', remedy: 'start it again with weft serve' }], 0);
+      await connection.back();
+    }
+  }
+  connection.found();
   let json: unknown;
   try {
     json = JSON.parse(text);

@@ -1,7 +1,7 @@
 // Rates of counters, for every view. The server sends counters as they are; a rate is their change per time.
 import type { SeriesData } from './types';
 
-const gauges = ['queue_B', 'buffer_B', 'headroom_B', 'rate_bps'];
+const gauges = ['queue_B', 'group_B', 'xoff_B', 'buffer_B', 'headroom_B', 'rate_bps'];
 export const isCounter = (metric: string) => !gauges.includes(metric);
 
 // The mean rate of a counter in each part of the time. With short samples it is easier to read than minimum and maximum,

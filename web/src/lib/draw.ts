@@ -191,10 +191,8 @@ export function queueHeight(bytes: number, most: number, height: number): number
 }
 
 export interface Thresholds {
-  xoff_B: number | null;
-  xon_B: number | null;
-  ecn_min_B: number | null;
-  ecn_max_B: number | null;
+  ecn_min_B: number;
+  ecn_max_B: number;
 }
 // The box of a queue with its thresholds, which are static; `up`: it grows upwards from y.
 export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds | null) {
@@ -209,18 +207,15 @@ export function queuePlace(c: Context, t: Theme, x: number, y: number, w: number
 }
 function thresholdLines(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, most: number, q: Thresholds) {
   const [s, isThin] = [up ? -1 : 1, w < 6];
-  // ECN thresholds extend to the left, PFC thresholds to the right.
-  for (const [bytes, colour, dash, out] of [
-    [q.ecn_min_B, t.mark, [2, 1.5], 1], [q.ecn_max_B, t.mark, [], 1], [q.xon_B, t.pause, [2, 1.5], 0], [q.xoff_B, t.pause, [], 0],
-  ] as [number | null, string, number[], number][]) {
-    if (bytes === null || bytes <= 0 || bytes > most) continue;
+  for (const [bytes, dash] of [[q.ecn_min_B, [2, 1.5]], [q.ecn_max_B, []]] as [number, number[]][]) {
+    if (bytes <= 0 || bytes > most) continue;
     const at = y + s * queueHeight(bytes, most, h);
-    c.strokeStyle = colour;
+    c.strokeStyle = t.mark;
     c.lineWidth = isThin ? 0.6 : 1.2;
     c.setLineDash(dash);
     c.beginPath();
-    c.moveTo(x - (isThin ? 0 : 4 * out), at);
-    c.lineTo(x + w + (isThin ? 0 : 4 * (1 - out)), at);
+    c.moveTo(x - (isThin ? 0 : 4), at);
+    c.lineTo(x + w, at);
     c.stroke();
     c.setLineDash([]);
   }
@@ -233,6 +228,31 @@ export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, 
   c.fillRect(x + 1, up ? y - size : y, w - 2, size);
   c.globalAlpha = 1;
   if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
+}
+
+// What the ingress priority group of a port holds: a narrow bar beside its queue, by the limit at which the port asks for
+// XOFF, which is the line across. Above it is headroom.
+const groupScale = 1.275; // limits in the height of the bar
+export const groupWidth = (w: number) => Math.max(2, Math.min(5, w * 0.4));
+export function groupPlace(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean) {
+  const at = y + ((up ? -1 : 1) * h) / groupScale;
+  c.strokeStyle = t.pause;
+  c.lineWidth = w < 6 ? 0.8 : 1.4;
+  c.beginPath();
+  c.moveTo(x + w, at);
+  c.lineTo(x + w + groupWidth(w) + (w < 6 ? 1 : 3), at);
+  c.stroke();
+}
+export function groupBar(c: Context, t: Theme, x: number, y: number, w: number, h: number, up: boolean, share: number) {
+  if (share <= 0) return;
+  const size = Math.max(1, (h * Math.min(groupScale, share)) / groupScale);
+  const top = up ? y - size : y;
+  if (share >= 1) hatchBox(c, t, x + w + 1, top, groupWidth(w), size);
+  else {
+    c.fillStyle = t.pause;
+    c.fillRect(x + w + 1, top, groupWidth(w), size);
+  }
+  groupPlace(c, t, x, y, w, h, up);
 }
 
 // How an event is drawn, and its name.

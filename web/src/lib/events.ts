@@ -2,6 +2,7 @@
 // server, and a stream uses one. It is closed while the tab is hidden; `back` is called when it is open again, because
 // events in between were missed.
 import { isReport } from './api';
+import { connection } from './connection.svelte';
 
 type Call = (data: unknown) => void;
 interface Listeners {
@@ -27,6 +28,7 @@ function open() {
   if (wanted === '') return;
   const mine = (source = new EventSource(wanted));
   mine.addEventListener('open', () => {
+    connection.found();
     if (!first) all.forEach((each) => each.listeners.back?.());
     first = false;
   });

@@ -1,13 +1,13 @@
 // What the fabric's canvas shows, for tests (`canvas.weft`): its labels, and position and values of the link and queue of
 // a port.
-import { queueAt, valuesOf, type Label, type Painter } from './fabric-paint';
+import { groupAt, queueAt, valuesOf, type Label, type Painter } from './fabric-paint';
 import { route, type Point } from './fabric-route';
 
 export interface Shown {
   labels: () => Label[];
   ports: () => string[];
   link: (port: string) => { points: Point[]; most: number; used: number; paused: number } | null;
-  queue: (port: string) => { x: number; y: number; w: number; h: number; up: boolean; bytes: number; most: number; xoff_B: number | null } | null;
+  queue: (port: string) => { x: number; y: number; w: number; h: number; up: boolean; bytes: number; most: number; ecn_max_B: number | null; group: number | null } | null;
 }
 
 export function shown(painter: () => Painter | null, bin: () => number): Shown {
@@ -26,7 +26,7 @@ export function shown(painter: () => Painter | null, bin: () => number): Shown {
       const p = painter();
       const q = p?.scene.queues.find((each) => each.port === port);
       if (!p || !q) return null;
-      return { x: q.x, y: q.y, w: q.w, h: q.h, up: q.up, bytes: queueAt(port, p.moments, bin()), most: p.mostQueue, xoff_B: p.queueOf.get(port)?.xoff_B ?? null };
+      return { x: q.x, y: q.y, w: q.w, h: q.h, up: q.up, bytes: queueAt(port, p.moments, bin()), most: p.mostQueue, ecn_max_B: p.queueOf.get(port)?.ecn_max_B ?? null, group: p.groupOf.has(port) ? groupAt(port, p.moments, bin()) : null };
     },
   };
 }

@@ -1,9 +1,9 @@
 // Paints a scene: the static parts once, and the values of one time over them.
-import { cross, eventSign, flag, hatchBox, hatchLine, kinds, linkWidth, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
+import { cross, eventSign, flag, groupBar, groupPlace, hatchBox, hatchLine, kinds, linkWidth, queueBar, queueHeight, queuePlace, step, steps, type Context, type Theme } from './draw';
 import type { Plan } from './fabric-plan';
 import { along, far, head, lengthOf, route } from './fabric-route';
 import { gutter, type Scene, type Strand } from './fabric-scene';
-import { type Moments, WHOLE_LINE } from './run-data.svelte';
+import { type Moments, WHOLE_LINE, XOFF } from './run-data.svelte';
 import type { Fabric, RunEvent } from './types';
 import { rate } from './units';
 
@@ -17,6 +17,7 @@ export interface Painter {
   scene: Scene;
   moments: Moments | null;
   queueOf: Map<string, Fabric['queues'][number]>;
+  groupOf: Map<string, Fabric['groups'][number]>; // of ports that can ask for XOFF
   classesOf: Map<string, string>; // of a port that was paused
   mostQueue: number; // the scale of all bars
   labels: { still: Label[]; now: Label[] }; // texts and their positions
@@ -80,7 +81,10 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
     c.fillRect(box.x, box.y, box.w, box.h);
     c.strokeRect(Math.round(box.x) + 0.5, Math.round(box.y) + 0.5, Math.round(box.w) - 1, Math.round(box.h) - 1);
   }
-  for (const q of s.queues) queuePlace(c, t, q.x, q.y, q.w, q.h, q.up, p.mostQueue, p.queueOf.get(q.port) ?? null);
+  for (const q of s.queues) {
+    queuePlace(c, t, q.x, q.y, q.w, q.h, q.up, p.mostQueue, p.queueOf.get(q.port) ?? null);
+    if (p.groupOf.has(q.port)) groupPlace(c, t, q.x, q.y, q.w, q.h, q.up);
+  }
   c.font = font(t);
   c.textAlign = 'center';
   c.textBaseline = 'middle';
@@ -130,6 +134,11 @@ export function valuesOf(ports: string[], m: Moments | null, bin: number, shares
 export function queueAt(port: string, m: Moments | null, bin: number): number {
   const i = m?.index.get(port);
   return m === null || i === undefined || bin < 0 ? 0 : (m.queue[i * m.bins + bin] / 255) * m.most[i];
+}
+// What the fullest priority group of a port holds, by its XOFF limit at that time.
+export function groupAt(port: string, m: Moments | null, bin: number): number {
+  const i = m?.index.get(port);
+  return m === null || i === undefined || bin < 0 ? 0 : m.group[i * m.bins + bin] / XOFF;
 }
 
 const where = (ports: string[], m: Moments) => Int32Array.from(ports, (port) => m.index.get(port) ?? -1);
@@ -226,7 +235,10 @@ export function paintMoment(c: Context, t: Theme, p: Painter, bin: number, event
     }
   }
   if (s.strands.length <= 6) paintRates(c, t, p, bin, labels);
-  for (const q of s.queues) queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue, p.queueOf.get(q.port) ?? null);
+  for (const q of s.queues) {
+    queueBar(c, t, q.x, q.y, q.w, q.h, q.up, queueAt(q.port, m, bin), p.mostQueue, p.queueOf.get(q.port) ?? null);
+    groupBar(c, t, q.x, q.y, q.w, q.h, q.up, groupAt(q.port, m, bin));
+  }
   for (const w of s.worst) {
     const node = p.plan.nodes[w.node];
     let most = 0;

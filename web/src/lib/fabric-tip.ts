@@ -1,6 +1,6 @@
 // The tooltip for what is under the pointer.
 import { kinds } from './draw';
-import { queueAt, sharesOf, valuesOf, type Hit, type Painter } from './fabric-paint';
+import { groupAt, queueAt, sharesOf, valuesOf, type Hit, type Painter } from './fabric-paint';
 import type { RunEvent } from './types';
 import { count, percent, rate, size } from './units';
 
@@ -28,6 +28,7 @@ export function tipOf(painter: Painter, h: NonNullable<Hit>, bin: number, now: R
       if (many > 1) lines.push(['  busiest', percent(v.busiest)]);
       if (v.paused > 0) lines.push([`  paused${classesOf.get(ports[0]) ? `, class ${classesOf.get(ports[0])}` : ''}`, percent(v.paused)]);
       if (many === 1 && plan.nodes[ports === s.up ? first.a : first.b].tier > 0) lines.push(['  queue', size(queueAt(ports[0], moments, bin))]);
+      if (many === 1 && painter.groupOf.has(ports[0])) lines.push(['  ingress group', `${percent(groupAt(ports[0], moments, bin))} of its XOFF limit`]);
     }
     const here = now.filter((e) => s.up.includes(e.port) || s.down.includes(e.port));
     for (const e of here.slice(0, 4)) lines.push([kinds[e.kind]?.title ?? e.kind, e.count > 1 ? `${e.port} × ${count(e.count)}` : e.port]);

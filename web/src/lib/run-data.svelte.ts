@@ -1,14 +1,19 @@
 // Data that the views of one run share, fetched once: changing the view sends no request twice.
 import { get, query } from './api';
-import type { Activity, Events, Fabric, Flows, Run, SeriesEntry } from './types';
+import type { Activity, ActivityTotal, Events, Fabric, Flows, Run, SeriesEntry } from './types';
 
 const most = 48; // answers, the most recently used ones
 const kept = new Map<string, Promise<unknown>>();
 let keptFor = '';
 
-// Runs have changed: a run of the same name may be a different one now.
-export function forgetRuns() {
+// Runs have changed: a run of the same name may be a different one now. What is known of it stays until its entry says so.
+export function forgetEntry() {
+  kept.delete('');
+}
+export function forgetRun() {
+  const entry = kept.get('');
   kept.clear();
+  if (entry) kept.set('', entry);
 }
 
 // An answer for this run, from memory if it was requested before.
@@ -44,6 +49,7 @@ export class Moments {
   used: Uint16Array;
   paused: Uint8Array;
   queue: Uint8Array;
+  group: Uint8Array;
   constructor(a: Activity) {
     this.bins = a.bins;
     this.from = a.from_ps;
@@ -51,7 +57,7 @@ export class Moments {
     this.index = new Map(a.ports.map((port, i) => [port, i]));
     this.most = a.most_queue_B;
     this.used = words(a.used);
-    [this.paused, this.queue] = [bytes(a.paused), bytes(a.queue)];
+    [this.paused, this.queue, this.group] = [bytes(a.paused), bytes(a.queue), bytes(a.group)];
   }
   // The bin of a time: the sample that ends at it or after it.
   bin(at: number): number {
@@ -63,6 +69,7 @@ export class Moments {
   }
 }
 export const WHOLE_LINE = 65535; // of `used`
+export const XOFF = 200; // of `group`: it holds as much as its limit is at that time
 function words(text: string): Uint16Array {
   const low = bytes(text);
   const out = new Uint16Array(low.length >> 1);
@@ -79,8 +86,12 @@ export async function momentsOf(run: string, bins: number, from?: number, to?: n
   return new Moments(await ofRun<Activity>(run, '/activity' + query({ bins, from_ps: from, to_ps: to })));
 }
 
+// The number of bins of an overview.
+export const stripBins = (run: Run) => Math.max(1, Math.min(600, samplesOf(run)));
+export const totalOf = (run: string, bins: number) => ofRun<ActivityTotal>(run, '/activity/total' + query({ bins }));
+
+const samplesOf = (run: Run) => (run.sample_interval_ps > 0 ? Math.ceil(run.end_ps / run.sample_interval_ps) : 400);
 // The number of bins that the fabric keeps in memory: a thousand hosts have 6,000 directions.
 export function binsFor(links: number, run: Run): number {
-  const samples = run.sample_interval_ps > 0 ? Math.ceil(run.end_ps / run.sample_interval_ps) : 400;
-  return Math.max(1, Math.min(samples, 600, Math.max(100, Math.floor(1_200_000 / Math.max(1, 2 * links)))));
+  return Math.max(1, Math.min(samplesOf(run), 600, Math.max(100, Math.floor(1_200_000 / Math.max(1, 2 * links)))));
 }

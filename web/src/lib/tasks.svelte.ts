@@ -2,7 +2,7 @@
 // tasks.
 import { get, post, remove } from './api';
 import { listen } from './events';
-import { forgetRuns } from './run-data.svelte';
+import { forgetEntry } from './run-data.svelte';
 import type { Task } from './types';
 
 const order: Record<Task['state'], number> = { waits: 0, runs: 1, done: 2, failed: 2, cancelled: 2 };
@@ -41,7 +41,7 @@ class Tasks {
     mine.clear();
   }
   private changed() {
-    forgetRuns();
+    forgetEntry();
     this.runsVersion++;
   }
 

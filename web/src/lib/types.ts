@@ -47,7 +47,8 @@ export interface FabricNode {
 export interface Fabric {
   nodes: FabricNode[];
   links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
-  queues: { port: string; class: number; xoff_B: number | null; xon_B: number | null; ecn_min_B: number | null; ecn_max_B: number | null; headroom_B?: number | null }[];
+  queues: { port: string; class: number; ecn_min_B: number; ecn_max_B: number }[]; // of switch ports: the queue that packets leave by
+  groups: { port: string; class: number; xoff_B: number; xon_B: number; headroom_B: number | null }[]; // the priority group that they come in by; XOFF of one that fills the pool alone
 }
 // The ports by which flows leave, in the end and until routes changed.
 export interface Paths {
@@ -66,6 +67,17 @@ export interface Activity {
   used: string; // base64, [port][bin], two bytes each
   paused: string;
   queue: string;
+  group: string; // 200: the limit at which the port asks for XOFF
+}
+// The activity of all links together.
+export interface ActivityTotal {
+  bins: number;
+  from_ps: number;
+  to_ps: number;
+  hosts: number;
+  busy_directions: number;
+  received_bps: number[];
+  paused_directions: number[];
 }
 export interface SeriesEntry {
   id: string;

@@ -22,8 +22,18 @@ export function time(ps: number, digits = 3): string {
   return scaled(ps, [[1, 'ps'], [1e3, 'ns'], [1e6, 'us'], [1e9, 'ms'], [1e12, 's']], digits);
 }
 
-// A time of a run, in a unit that fits the span that is shown.
+// A time of a run: 865.818 ms, 1.500 s. In a narrow span it has the digits that tell its times apart, down to a
+// nanosecond.
 export function moment(ps: number, span_ps: number): string {
+  if (ps === 0) return '0 us';
+  const [factor, unit] = ps < 1e6 ? [1e3, 'ns'] : ps < 1e9 ? [1e6, 'us'] : ps < 1e12 ? [1e9, 'ms'] : [1e12, 's'];
+  const most = Math.round(Math.log10(factor / 1e3)); // digits of a nanosecond
+  const wanted = Math.ceil(Math.log10((factor * 1e3) / Math.max(1, span_ps)));
+  return `${(ps / factor).toFixed(Math.min(most, Math.max(3, wanted)))} ${unit}`;
+}
+
+// A time at an axis: all of them in a unit that fits the span that is shown.
+export function tick(ps: number, span_ps: number): string {
   const [factor, unit] = span_ps < 1e6 ? [1e3, 'ns'] : span_ps < 2e9 ? [1e6, 'us'] : span_ps < 2e12 ? [1e9, 'ms'] : [1e12, 's'];
   const digits = Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(Math.max(1e-9, span_ps / factor)))));
   return `${(ps / factor).toFixed(digits)} ${unit}`;

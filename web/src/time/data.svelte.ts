@@ -6,8 +6,8 @@ import { cursor } from '../lib/cursor.svelte';
 import { kindOrder } from '../lib/draw';
 import { latest } from '../lib/latest';
 import { seriesData } from '../lib/pieces';
-import { binsFor, eventsOf, fabricOf, flowsOf, momentsOf, runOf, seriesOf, type Moments } from '../lib/run-data.svelte';
-import type { Fabric, Flows, Packet, Run, RunEvent, SeriesData, SeriesEntry } from '../lib/types';
+import { eventsOf, fabricOf, flowsOf, runOf, seriesOf, stripBins, totalOf } from '../lib/run-data.svelte';
+import type { ActivityTotal, Fabric, Flows, Packet, Run, RunEvent, SeriesData, SeriesEntry } from '../lib/types';
 import type { Group } from './groups';
 
 export const close = 100e6; // ps: below 100 us single packets are shown
@@ -17,7 +17,7 @@ export class TimeData {
   fabric = $state.raw<Fabric | null>(null);
   flows = $state.raw<Flows | null>(null);
   series = $state.raw<SeriesEntry[]>([]);
-  whole = $state.raw<Moments | null>(null);
+  total = $state.raw<ActivityTotal | null>(null);
   events = $state.raw<RunEvent[]>([]); // of the run
   shown = $state.raw<RunEvent[]>([]); // of the range
   leftOut = $state(0);
@@ -48,7 +48,7 @@ export class TimeData {
         return;
       }
       seriesOf(this.run).then((s) => (this.series = s.series), (e: Error) => (this.problems.run = e.message));
-      momentsOf(this.run, binsFor(f.links.length, r)).then((m) => (this.whole = m), () => {});
+      totalOf(this.run, stripBins(r)).then((t) => (this.total = t), () => {});
     } catch (e) {
       this.problems.run = (e as Error).message;
     }

@@ -8,7 +8,7 @@ export interface Group {
   entries: SeriesEntry[];
   left: number; // more of its kind that are not drawn
   rate: boolean; // of counters the change per second
-  limits: { value: number; kind: 'ecn' | 'xoff' | 'xon' | 'headroom' | 'pool'; label: string }[];
+  limits: { value: number; kind: 'ecn' | 'xoff' | 'headroom' | 'pool'; label: string }[];
   removable: boolean;
 }
 
@@ -19,7 +19,7 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   const by = (metric: string) => all.filter((s) => s.metric === metric);
   const out: Group[] = [];
   const add = (key: string, title: string, of: SeriesEntry[], entries: SeriesEntry[], rate: boolean, limits: Group['limits'] = []) => {
-    if (entries.length > 0) out.push({ key, title, entries, left: of.length - entries.length, rate, limits, removable: false });
+    if (entries.length > 0) out.push({ key, title, entries, left: of.filter((s) => !entries.includes(s)).length, rate, limits, removable: false });
   };
   const flowOf = (s: SeriesEntry) => `${s.node}/${s.port}`;
   const hosts = new Set(fabric.nodes.filter((n) => n.kind === 'host').map((n) => n.name));
@@ -41,18 +41,25 @@ export function groups(all: SeriesEntry[], fabric: Fabric, flows: Flows | null, 
   const queues = largest(by('queue_B'), 6);
   const limits: Group['limits'] = [];
   const headrooms: Group['limits'] = [];
+  const xoffs: Group['limits'] = [];
+  // XOFF is asked for by the priority group that packets come in by, at a limit that moves with the free pool.
+  const held = by('group_B');
+  const fullestGroups = largest(held, 4);
+  const xoff = by('xoff_B').filter((s) => fullestGroups.some((g) => g.node === s.node && g.class === s.class));
   const groupsOfPorts = by('headroom_B').filter((s) => s.port !== '');
   const headroom = largest(groupsOfPorts, 6);
-  const isOf = (q: Fabric['queues'][number]) => (s: SeriesEntry) => portOf(s) === q.port && s.class === q.class;
+  const isOf = (q: { port: string; class: number }) => (s: SeriesEntry) => portOf(s) === q.port && s.class === q.class;
+  for (const g of fabric.groups) {
+    if (headroom.some(isOf(g))) addLimit(headrooms, g.headroom_B, 'headroom', 'headroom');
+    if (fullestGroups.some(isOf(g))) addLimit(xoffs, g.xoff_B, 'xoff', 'XOFF, one group alone');
+  }
   for (const q of fabric.queues) {
-    if (headroom.some(isOf(q))) addLimit(headrooms, q.headroom_B, 'headroom', 'headroom');
     if (!queues.some(isOf(q))) continue;
     addLimit(limits, q.ecn_min_B, 'ecn', 'ECN min');
     addLimit(limits, q.ecn_max_B, 'ecn', 'ECN max');
-    addLimit(limits, q.xon_B, 'xon', 'XON');
-    addLimit(limits, q.xoff_B, 'xoff', 'XOFF');
   }
   add('queues', 'Queue depth', by('queue_B'), queues, false, limits);
+  add('groups', 'Ingress groups and XOFF limits', held, [...xoff, ...fullestGroups], false, xoff.length > 0 ? [] : xoffs);
   // For the fullest switches: the bytes in all queues, and the bytes in headroom.
   const buffers = [...by('buffer_B'), ...by('headroom_B').filter((s) => s.port === '')];
   const fullest = largest(by('buffer_B'), 3).map((s) => s.node);
@@ -88,6 +95,7 @@ function addLimit(limits: Group['limits'], value: number | null | undefined, kin
 // The name of a line within its plot.
 export function nameOf(s: SeriesEntry, group: Group): string {
   if (group.key === 'flows') return `${s.node}/${s.port}`;
+  if (s.metric === 'xoff_B') return `${s.node}.${s.class} limit`;
   if (group.key === 'buffer') return `${s.node} ${s.metric === 'headroom_B' ? 'headroom' : 'buffer'}`;
   const port = s.port === '' ? s.node : `${s.node}:${s.port}`;
   const classes = new Set(group.entries.map((e) => e.class));

@@ -9,12 +9,15 @@ import { nameOf, type Group } from './groups';
 
 export function linesOf(group: Group, data: Map<string, SeriesData>): Line[] {
   const t = theme();
+  const limits = group.key === 'groups' ? group.entries.filter((e) => e.metric === 'xoff_B').length : 0; // they come first
   const isChosen = group.key === 'flows' && address.flows.length > 0;
   return group.entries.flatMap((entry, i) => {
     const d = data.get(entry.id);
     if (!d) return [];
-    const index = isChosen ? Math.max(0, address.flows.indexOf(`${entry.node}/${entry.port}`)) : i;
-    const style = isChosen ? flowStyle(index, t) : lineStyle(index, t);
+    const index = isChosen ? Math.max(0, address.flows.indexOf(`${entry.node}/${entry.port}`)) : i - limits;
+    // A limit is drawn as thresholds are, in all plots.
+    const isLimit = group.key === 'groups' && entry.metric === 'xoff_B';
+    const style = isLimit ? { colour: t.pause, dash: [6, 3] } : isChosen ? flowStyle(index, t) : lineStyle(index, t);
     const isThin = d.min.every((v, k) => v === d.max[k]);
     const line = { name: nameOf(entry, group), colour: style.colour, dash: style.dash, x: d.t_ps, min: d.min, max: isThin ? undefined : d.max, steps: group.rate };
     if (!group.rate || d.t_ps.length === 0) return [line];
@@ -31,7 +34,7 @@ export function limitsOf(group: Group) {
     value: l.value,
     label: `${l.label} ${size(l.value)}`,
     colour: l.kind === 'ecn' ? t.mark : l.kind === 'pool' ? t.soft : t.pause,
-    dash: l.label === 'ECN min' || l.kind === 'xon' ? [4, 3] : [],
+    dash: l.label === 'ECN min' || l.kind === 'xoff' ? [4, 3] : [],
     isTop: l.kind === 'headroom' && group.key === 'headroom',
   }));
 }
