@@ -104,6 +104,10 @@ std::optional<std::vector<lab::PortRef>> choose_ports(const lab::Lab& lab, const
       ports.push_back(cabled[static_cast<std::size_t>(found - known.begin())]);
       continue;
     }
+    if (const auto unknown = lab::unknown_node(lab, name)) {
+      wrong_input(fmt::format("--capture {}: {}", name, unknown->message), unknown->remedy + " (or all, or none)");
+      return std::nullopt;
+    }
     std::vector<std::string_view> views(known.begin(), known.end());
     wrong_input(fmt::format("--capture {}: no cable ends at this port", name),
                 did_you_mean(name, views, "ports") + " (or all, or none)");
@@ -149,6 +153,26 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
     return std::nullopt;
   }
   return options;
+}
+
+void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports,
+                         observe::CaptureOptions& options) {
+  constexpr std::size_t kManyPorts = 128;
+  constexpr std::uint64_t kLimit_B = 2'000'000'000;
+  if (ports.size() < kManyPorts || options.file_B != 0 || options.snaplen_B != 0) return;
+  options.file_B = kLimit_B;
+  double full_bps = 0;  // both directions of each cable, once
+  for (const lab::LinkConfig& link : lab.links) {
+    const bool chosen = std::any_of(ports.begin(), ports.end(),
+                                    [&](const lab::PortRef& port) { return port == link.a || port == link.b; });
+    if (chosen) full_bps += 2 * static_cast<double>(link.rate_bps);
+  }
+  fmt::print(
+      stderr,
+      "weft: whole frames of {} ports are up to {:.2g} GB in each ms of the run at full load: the capture ends at "
+      "{} GB; --snaplen '128 B' keeps headers, --capture PORT[,PORT] chooses ports, --capture-size sets another "
+      "limit\n",
+      ports.size(), full_bps / 8 / 1e3 / 1e9, kLimit_B / 1'000'000'000);
 }
 
 std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "model/nccl_job.h"
@@ -57,7 +58,9 @@ bool read_hosts(const NcclArguments& arguments, const lab::Lab& lab, workload::N
     std::uint32_t index = 0;
     while (index < lab.hosts.size() && lab.hosts[index].name != name) ++index;
     if (index == lab.hosts.size()) {
-      wrong_input(fmt::format("--hosts: the lab has no host {}", name), "weft validate shows its nodes");
+      std::vector<std::string_view> names;
+      for (const lab::HostConfig& host : lab.hosts) names.push_back(host.name);
+      wrong_input(fmt::format("--hosts: the lab has no host {}", name), did_you_mean(name, names, "hosts"));
       return false;
     }
     options.hosts.push_back(index);

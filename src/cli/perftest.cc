@@ -67,6 +67,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
   auto ports = choose_ports(lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
   if (!ports || !capture) return kExitWrongInput;
+  limit_large_capture(lab, *ports, *capture);
   auto pair = pairs.first(arguments.client, arguments.server);
   if (!pair) return wrong_input(pair.error().message, pair.error().remedy);
   *pair = with_device(lab, pairs, *pair, options, arguments);
@@ -89,7 +90,7 @@ int measure_one(const lab::Lab& lab, const lab::PortPairs& pairs, const Perftest
     const std::string verdict = lab::perftest_verdict(options, measured, arguments.why);
     // perftest has no such line: without --why it is not among what scripts read.
     if (arguments.why) {
-      put(verdict.empty() ? "no account: there is none with -D\n" : verdict);
+      put(verdict.empty() ? "no account: there is none of atomics and inside one NIC\n" : verdict);
     } else {
       fmt::print(stderr, "{}", verdict);
     }

@@ -83,6 +83,7 @@ std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::u
   auto ports = choose_ports(file->lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
   if (!ports || !capture) return std::nullopt;
+  limit_large_capture(file->lab, *ports, *capture);
   Chosen chosen{std::move(*file), {}};
   chosen.options.capture_ports = *ports;
   chosen.options.capture = *capture;
@@ -158,7 +159,9 @@ std::string why_text(const lab::RunResult& result) {
     if (!account.empty()) out += "\n" + outcome.config->name + "\n" + account;
   }
   if (has_others) out += lab::port_accounts_text(result);
-  return out.empty() ? "\nno perftest of this lab has an account of its time (with -D there is none)\n" : out;
+  return out.empty() ? "\nno perftest of this lab has an account of its time (atomics have none, nor has traffic "
+                       "inside one NIC)\n"
+                     : out;
 }
 
 int run_once(const RunArguments& arguments) {

@@ -9,6 +9,32 @@ namespace {
 
 constexpr double kMaxBitErrorRate = 1e-3;  // beyond it no frame of any size arrives
 
+std::optional<std::pair<Fec, Place>> read_mode(const YamlNode& fec, ProblemList& problems) {
+  if (fec.text == "auto") return std::nullopt;
+  std::vector<std::string_view> words = {"auto"};
+  for (const auto& word : fec_words()) words.push_back(word.text);
+  const auto index = read_word(fec, "fec", words, problems);
+  if (!index) return std::nullopt;
+  return std::pair(fec_words()[*index - 1].value, fec.place);
+}
+
+// A mode, or one for each end in the order of the endpoints.
+void read_fec(const YamlNode& fec, CableSpec& cable, ProblemList& problems) {
+  if (!fec.is_sequence()) {
+    cable.fec = read_mode(fec, problems);
+    return;
+  }
+  if (fec.children.size() != 2) {
+    problems.add(fec.place, fmt::format("a cable has two ends, this is fec of {}", fec.children.size()),
+                 "write fec: rs528 for both, or fec: [rs528, none] in the order of the endpoints");
+    return;
+  }
+  cable.fec = read_mode(fec.children[0], problems);
+  cable.fec_b = read_mode(fec.children[1], problems);
+  if (cable.fec.has_value() == cable.fec_b.has_value()) return;
+  problems.add(fec.place, "auto at one end alone", "write the mode of each end");
+}
+
 }  // namespace
 
 CableSpec read_cable(const YamlNode& node, LabContext& context) {
@@ -35,12 +61,7 @@ CableSpec read_cable(const YamlNode& node, LabContext& context) {
     if (const auto rate_bps = read_quantity(*rate, "rate", Quantity::kBitRate, {}, problems))
       cable.rate_bps = {*rate_bps, rate->place};
   }
-  if (const YamlNode* fec = map.get("fec"); fec != nullptr && fec->text != "auto") {
-    std::vector<std::string_view> words = {"auto"};
-    for (const auto& word : fec_words()) words.push_back(word.text);
-    if (const auto index = read_word(*fec, "fec", words, problems))
-      cable.fec = {fec_words()[*index - 1].value, fec->place};
-  }
+  if (const YamlNode* fec = map.get("fec")) read_fec(*fec, cable, problems);
   if (const YamlNode* latency = map.get("latency"))
     store(cable.latency_ps, read_quantity(*latency, "latency", Quantity::kTime, {1, kSecond_ps}, problems));
   if (const YamlNode* rate = map.get("bit_error_rate")) {

@@ -105,7 +105,8 @@ void write_link(Out out, const Lab& lab, const LinkConfig& link) {
   fmt::format_to(out, "  - {{endpoints: [\"{}\", \"{}\"], cable: {{kind: {}, length: {}, rate: {}, fec: {}",
                  port_name(lab, link.a), port_name(lab, link.b), to_string(link.cable),
                  format_quantity(link.length_mm, Quantity::kLength), format_quantity(link.rate_bps, Quantity::kBitRate),
-                 to_string(link.fec));
+                 link.fec == link.fec_b ? std::string(to_string(link.fec))
+                                        : fmt::format("[{}, {}]", to_string(link.fec), to_string(link.fec_b)));
   if (link.bit_error_rate > 0) fmt::format_to(out, ", bit_error_rate: {}", link.bit_error_rate);
   if (link.latency_ps) fmt::format_to(out, ", latency: {}", format_quantity(*link.latency_ps, Quantity::kTime));
   fmt::format_to(out, "}}}}\n");

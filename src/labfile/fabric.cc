@@ -160,8 +160,7 @@ class FabricReader {
                     "take a NIC with two ports");
     }
     if (const YamlNode* mtu = map.get("mtu")) {
-      store(spec_.mtu_B,
-            read_quantity(*mtu, "mtu", Quantity::kSize, {kMinRoceMtu_B, spec_.nic->max_netdev_mtu_B}, problems_));
+      store(spec_.mtu_B, read_bytes(*mtu, "mtu", {kMinRoceMtu_B, spec_.nic->max_netdev_mtu_B}, problems_));
     }
   }
 

@@ -154,7 +154,7 @@ void read_forwarder_ports(const YamlNode& node, const std::string& name, NodeSta
     fabric::ForwarderPort& own = device.forwarder->ports[port->ref.port];
     if (const YamlNode* mtu = map.get("mtu"))
       store(device.ports[port->ref.port].mtu_B,
-            read_quantity(*mtu, "mtu", Quantity::kSize, {kMinForwarderMtu_B, device.model.max_mtu_B}, problems));
+            read_bytes(*mtu, "mtu", {kMinForwarderMtu_B, device.model.max_mtu_B}, problems));
     if (const YamlNode* ring = map.get("rx_ring")) read_ring(*ring, device.forwarder->model, own.rx_ring, problems);
     if (const YamlNode* qdisc = map.get("qdisc")) store(own.qdisc, QdiscReader(*qdisc, problems).read());
   }

@@ -250,7 +250,7 @@ class HostReader {
   }
 
   void read_mtu(const YamlNode& node, const NicConfig& nic, PortConfig& port, bool model_known) {
-    const auto mtu_B = read_quantity(node, "mtu", Quantity::kSize, {}, problems_);
+    const auto mtu_B = read_bytes(node, "mtu", {}, problems_);
     if (!mtu_B) return;
     port.netdev_mtu_B = *mtu_B;
     if (model_known && *mtu_B > nic.model.max_netdev_mtu_B) {

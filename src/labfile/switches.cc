@@ -28,7 +28,7 @@ void read_ports(const YamlNode& node, const std::string& name, NodeState& state,
     const YamlNode* mtu = map.get("mtu");
     if (port == nullptr || mtu == nullptr) continue;
     store(device.ports[port->ref.port].mtu_B,
-          read_quantity(*mtu, "mtu", Quantity::kSize, {kMinMtu_B, device.model.max_mtu_B}, context.problems));
+          read_bytes(*mtu, "mtu", {kMinMtu_B, device.model.max_mtu_B}, context.problems));
   }
 }
 

@@ -63,7 +63,7 @@ struct CableSpec {
   CableKind kind = CableKind::kDac;
   std::int64_t length_mm = 1000;
   std::optional<std::pair<std::int64_t, Place>> rate_bps;
-  std::optional<std::pair<Fec, Place>> fec;
+  std::optional<std::pair<Fec, Place>> fec, fec_b;  // b: of the second end, where the two differ
   double bit_error_rate = 0;
   std::optional<Time_ps> latency_ps;
   bool good = true;  // false: it was reported

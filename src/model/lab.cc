@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/nearest.h"
+#include "text/problem.h"
 #include "text/units.h"
 
 namespace weft::lab {
@@ -88,6 +90,34 @@ std::string port_name(const Lab& lab, const PortRef& port) {
   }
   const HostConfig& host = lab.hosts[port.host];
   return fmt::format("{}:{}", host.name, host.nics[port.nic].ports[port.port].name);
+}
+
+std::optional<TextError> unknown_node(const Lab& lab, std::string_view port) {
+  const std::string_view name = port.substr(0, port.find(':'));
+  std::vector<std::string_view> names;
+  for (const HostConfig& host : lab.hosts) names.push_back(host.name);
+  for (const SwitchConfig& device : lab.switches) names.push_back(device.name);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return std::nullopt;
+  return TextError{fmt::format("there is no node {}", in_quotes(name)), did_you_mean(name, names, "nodes")};
+}
+
+std::string slow_link_text(const Lab& lab, const LinkConfig& link) {
+  return fmt::format("{} - {} runs at {}, and both ports have {}", port_name(lab, link.a), port_name(lab, link.b),
+                     format_quantity(link.rate_bps, Quantity::kBitRate),
+                     format_quantity(link.best_rate_bps, Quantity::kBitRate));
+}
+
+std::vector<const LinkConfig*> slow_links(const Lab& lab, const std::vector<PortRef>& ports) {
+  std::vector<const LinkConfig*> slow;
+  for (const LinkConfig& link : lab.links) {
+    if (link.rate_bps >= link.best_rate_bps) continue;
+    const bool named = std::any_of(ports.begin(), ports.end(), [&](const PortRef& port) {
+      const PortRef carrier = carrier_of(lab, port);
+      return link.a == carrier || link.b == carrier;
+    });
+    if (named) slow.push_back(&link);
+  }
+  return slow;
 }
 
 std::string to_string(const UdpAddress& address) {

@@ -22,6 +22,7 @@
 #include "nic/nic_model.h"
 #include "nic/port_qos.h"
 #include "text/problem.h"
+#include "text/units.h"
 #include "workload/kinds.h"
 
 namespace weft::lab {
@@ -101,6 +102,7 @@ struct OutsideConfig {
 // With `outside` it has one NIC with one port, p0, and no model of anything.
 struct HostConfig {
   std::string name;
+  bool of_fabric = false;  // a template made it
   std::optional<OutsideConfig> outside;
   host::HostModel model;
   nic::PortQos qos;  // the contract with this host's overrides applied
@@ -114,10 +116,12 @@ struct HostConfig {
 struct LinkConfig {
   PortRef a, b;
   std::int64_t rate_bps = 0;
+  std::int64_t best_rate_bps = 0;  // the highest that both ports have; a cable or a port may hold them below it
   CableKind cable = CableKind::kDac;
   std::int64_t length_mm = 1000;
   Time_ps propagation_ps = 0;  // length * 4.6 ns/m (copper) or 4.9 ns/m (fibre)
-  Fec fec = Fec::kNone;
+  Fec fec = Fec::kNone;        // of port a
+  Fec fec_b = Fec::kNone;      // of port b: one that differs keeps the link down
   Time_ps fec_latency_ps = 0;  // one way, encoder and decoder
   double bit_error_rate = 0;   // after FEC
   // Given: exactly this from the last bit sent to the last bit received, in place of port latencies, propagation and
@@ -231,6 +235,12 @@ const HostConfig* first_outside(const Lab& lab);
 
 // "vm00:p0", "leaf1:swp3"
 std::string port_name(const Lab& lab, const PortRef& port);
+// Of "a:p0", where no node is called a: what to say, with the nodes that there are; nothing where there is one.
+std::optional<TextError> unknown_node(const Lab& lab, std::string_view port);
+// A link below the rate that both of its ports have: "h0:p0 - h1:p0 runs at 100 Gbps, and both ports have 200 Gbps".
+std::string slow_link_text(const Lab& lab, const LinkConfig& link);
+// Those of the cables at these ports.
+std::vector<const LinkConfig*> slow_links(const Lab& lab, const std::vector<PortRef>& ports);
 // "mlx5_0": the RDMA device of a host's port, as the driver numbers them; and all of a host, "mlx5_0 (p0), mlx5_1
 // (p1)".
 std::string device_name(const Lab& lab, const PortRef& port);

@@ -21,7 +21,7 @@ bool choose_rate(const CableSpec& cable, LinkConfig& link, LabDraft& draft) {
   std::vector<std::string> common;
   for (std::int64_t rate_bps : a_bps) {
     if (std::find(b_bps.begin(), b_bps.end(), rate_bps) == b_bps.end()) continue;
-    if (link.rate_bps == 0) link.rate_bps = rate_bps;  // the highest
+    if (link.rate_bps == 0) link.rate_bps = link.best_rate_bps = rate_bps;  // the highest
     common.push_back(format_quantity(rate_bps, Quantity::kBitRate));
     if (cable.rate_bps && cable.rate_bps->first == rate_bps) {
       link.rate_bps = rate_bps;
@@ -57,20 +57,47 @@ void warn_of_fec(const CableSpec& cable, const LinkConfig& link, LabDraft& draft
   }
 }
 
+// The most common silent failure of a link: it is up, and slower than both of its ports.
+void warn_of_rate(const CableSpec& cable, const LinkConfig& link, LabDraft& draft) {
+  const bool outside = (!link.a.is_switch() && draft.lab.hosts[link.a.host].outside) ||
+                       (!link.b.is_switch() && draft.lab.hosts[link.b.host].outside);
+  if (link.rate_bps >= link.best_rate_bps || outside) return;
+  draft.warnings.add(cable.rate_bps ? cable.rate_bps->second : cable.place, slow_link_text(draft.lab, link),
+                     fmt::format("for the full rate write rate: {}, or leave it out",
+                                 format_quantity(link.best_rate_bps, Quantity::kBitRate)));
+}
+
+// As a cut of the whole run: frames, routes and `weft link` see one.
+void cut_for_fec(const CableSpec& cable, const LinkConfig& link, LabDraft& draft) {
+  if (link.fec == link.fec_b) return;
+  FaultConfig cut;
+  cut.from = link.a;
+  cut.both_directions = true;
+  cut.rule.name = "fec";
+  cut.rule.action = fabric::FaultAction::kCut;
+  draft.lab.faults.push_back(cut);
+  draft.warnings.add(cable.fec_b->second,
+                     fmt::format("{} has FEC {} and {} has FEC {}: the link stays down", port_name(draft.lab, link.a),
+                                 to_string(link.fec), port_name(draft.lab, link.b), to_string(link.fec_b)),
+                     "give both ends the same, or leave it out: then they agree by themselves");
+}
+
 bool choose_fec(const CableSpec& cable, LinkConfig& link, LabDraft& draft) {
-  link.fec = cable.fec ? cable.fec->first : auto_fec(link.rate_bps, link.cable, link.length_mm);
-  const auto latency_ps = draft.catalog.fec_latency_ps(link.fec, link.rate_bps);
-  if (latency_ps) {
-    link.fec_latency_ps = *latency_ps;
-    warn_of_fec(cable, link, draft);
-    return true;
+  const Fec usual = auto_fec(link.rate_bps, link.cable, link.length_mm);
+  link.fec = cable.fec ? cable.fec->first : usual;
+  link.fec_b = cable.fec_b ? cable.fec_b->first : link.fec;
+  for (const auto& [fec, written] : {std::pair(link.fec, &cable.fec), std::pair(link.fec_b, &cable.fec_b)}) {
+    if (draft.catalog.fec_latency_ps(fec, link.rate_bps)) continue;
+    draft.problems.add(
+        *written ? (*written)->second : cable.place,
+        fmt::format("there is no fec {} at {}", to_string(fec), format_quantity(link.rate_bps, Quantity::kBitRate)),
+        fmt::format("leave it out: ports choose {} here", to_string(usual)));
+    return false;
   }
-  draft.problems.add(
-      cable.fec ? cable.fec->second : cable.place,
-      fmt::format("there is no fec {} at {}", to_string(link.fec), format_quantity(link.rate_bps, Quantity::kBitRate)),
-      fmt::format("leave it out: ports choose {} here",
-                  to_string(auto_fec(link.rate_bps, link.cable, link.length_mm))));
-  return false;
+  link.fec_latency_ps = *draft.catalog.fec_latency_ps(link.fec, link.rate_bps);
+  warn_of_fec(cable, link, draft);
+  cut_for_fec(cable, link, draft);
+  return true;
 }
 
 }  // namespace
@@ -96,7 +123,9 @@ bool settle_link(const CableSpec& cable, LinkConfig& link, LabDraft& draft) {
   link.bit_error_rate = cable.bit_error_rate;
   link.latency_ps = cable.latency_ps;
   link.propagation_ps = link.length_mm * draft.catalog.cable(link.cable).propagation_ps_per_m / 1000;
-  return choose_rate(cable, link, draft) && cable.good && choose_fec(cable, link, draft);
+  if (!choose_rate(cable, link, draft) || !cable.good || !choose_fec(cable, link, draft)) return false;
+  warn_of_rate(cable, link, draft);
+  return true;
 }
 
 }  // namespace weft::lab

@@ -78,6 +78,7 @@ std::uint32_t FabricBuilder::add_host(std::uint32_t nics, std::uint32_t ports) {
   state.index = static_cast<std::uint32_t>(draft_.lab.hosts.size());
   HostConfig& host = draft_.lab.hosts.emplace_back();
   host.name = fmt::format("h{}", number);
+  host.of_fabric = true;
   host.model = *spec_.host;
   host.nics.resize(nics);
   for (std::uint32_t n = 0; n < nics; ++n) {

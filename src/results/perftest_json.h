@@ -14,7 +14,7 @@ std::string perftest_json(const workload::PerftestOptions& options, const worklo
 
 // One line: is the result healthy for this link, size and host, and if not, what explains the gap. With `why` the whole
 // account of the sending port's time, and the budget of one message where messages were followed. Nothing where there
-// is no account: latency tests whose messages were not followed, bandwidths of atomics, -D.
+// is no account: latency tests whose messages were not followed, bandwidths of atomics, both ends in one NIC.
 std::string perftest_verdict(const workload::PerftestOptions& options, const workload::PerftestResult& result,
                              bool why);
 

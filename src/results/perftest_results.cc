@@ -72,7 +72,7 @@ Json perftest_object(const PerftestOptions& options, const PerftestResult& resul
   return j;
 }
 
-// Of the largest size. Nothing with -D, where the counters saw more than what was measured, and of atomics.
+// Of the largest size. Nothing of atomics.
 std::optional<workload::PerftestBudget> budget_of(const PerftestOptions& options, const PerftestResult& result) {
   if (options.latency || options.verb == workload::PerftestVerb::kAtomic || result.rows.empty()) return {};
   const PerftestRow& row = result.rows.back();
@@ -83,6 +83,7 @@ std::optional<workload::PerftestBudget> budget_of(const PerftestOptions& options
 Json budget_object(const workload::PerftestBudget& budget) {
   Json j;
   j["healthy"] = budget.healthy;
+  if (!budget.slow_link.empty()) j["slow_link"] = budget.slow_link;
   j["line_Gbps"] = places(budget.line_Gbps, 3);
   j["framing_Gbps"] = places(budget.framing_Gbps, 3);
   j["best_framing_Gbps"] = places(budget.best_framing_Gbps, 3);
@@ -101,8 +102,8 @@ Json message_object(const workload::MessageBudget& message) {
   Json j;
   j["total_ns"] = ns(message.total_ps);
   if (message.measured_ps != 0) {
-    j["t_typical_ns"] = ns(message.measured_ps);
-    j["t_typical_is"] = message.measured_of_it == 2 ? "half of it" : "all of it";
+    j[std::string(message.measured) + "_ns"] = ns(message.measured_ps);
+    j[std::string(message.measured) + "_is"] = message.measured_of_it == 2 ? "half of it" : "all of it";
   }
   j["avoidable_ns"] = ns(message.avoidable_ps);
   j["unexplained_ns"] = ns(message.unexplained_ps);

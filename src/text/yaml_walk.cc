@@ -88,6 +88,15 @@ std::optional<std::int64_t> read_quantity(const YamlNode& node, std::string_view
   return *value;
 }
 
+std::optional<std::int64_t> read_bytes(const YamlNode& node, std::string_view what, Range<std::int64_t> range,
+                                       ProblemList& problems) {
+  if (!node.is_scalar() || !parse_unsigned(node.text))
+    return read_quantity(node, what, Quantity::kSize, range, problems);
+  YamlNode bytes = node;
+  bytes.text += " B";
+  return read_quantity(bytes, what, Quantity::kSize, range, problems);
+}
+
 std::optional<std::uint64_t> read_unsigned(const YamlNode& node, std::string_view what, Range<std::uint64_t> range,
                                            ProblemList& problems) {
   if (!is_single_value(node, what, problems)) return std::nullopt;

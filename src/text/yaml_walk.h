@@ -42,6 +42,9 @@ struct Range {
 
 std::optional<std::int64_t> read_quantity(const YamlNode& node, std::string_view what, Quantity quantity,
                                           Range<std::int64_t> range, ProblemList& problems);
+// A size that every tool gives in bytes, so that a number alone is one: "1500", "9000 B".
+std::optional<std::int64_t> read_bytes(const YamlNode& node, std::string_view what, Range<std::int64_t> range,
+                                       ProblemList& problems);
 std::optional<std::uint64_t> read_unsigned(const YamlNode& node, std::string_view what, Range<std::uint64_t> range,
                                            ProblemList& problems);
 std::optional<double> read_number(const YamlNode& node, std::string_view what, ProblemList& problems);

@@ -65,10 +65,10 @@ BandwidthSender::BandwidthSender(const PerftestOptions& options, const PerftestS
   }
 }
 
-// One from the middle of the test, of those that have a completion of their own.
+// One from the middle of the test, of those that have a completion of their own; with -D it is chosen then.
 void BandwidthSender::follow(nic::MessageTrace& trace) {
-  if (options_.duration_s > 0) return;
   trace_ = &trace;
+  if (options_.duration_s > 0) return;
   traced_ =
       std::min<std::uint64_t>((options_.iterations / 2 / options_.cq_mod + 1) * options_.cq_mod, options_.iterations);
 }
@@ -108,11 +108,39 @@ Time_ps BandwidthSender::step(Time_ps now_ps) {
     side_.end.device->counters.idle_from_ps = now_ps;
     counters_at_start_ = side_.end.device->counters;
   }
+  if (options_.duration_s > 0) watch_stretch(now_ps);
   for (; turn_ < counts_.size(); ++turn_) {
     if (may_post(turn_) && now_ps < stop_ps_ && burst_goes_on(now_ps)) return post(turn_, now_ps);
   }
   turn_ = 0;
   return poll(now_ps);
+}
+
+// With -D completions count between the margins, and so does what the port does.
+void BandwidthSender::watch_stretch(Time_ps now_ps) {
+  const Time_ps margin_ps = options_.margin_s * kSecond_ps;
+  if (stretch_ == Stretch::kAhead && now_ps >= start_ps_ + margin_ps) {
+    stretch_ = Stretch::kOpen;
+    counters_at_start_ = side_.end.device->counters;
+    sent_at_start_B_ = sent_so_far_B();
+  }
+  if (stretch_ == Stretch::kOpen && now_ps >= stop_ps_ - margin_ps) {
+    stretch_ = Stretch::kOver;
+    counters_at_end_ = side_.end.device->counters;
+    sent_at_end_B_ = sent_so_far_B();
+  }
+}
+
+// Whole messages and the packets of the present one.
+std::int64_t BandwidthSender::sent_so_far_B() const {
+  std::int64_t sent_B = 0;
+  for (std::size_t qp = 0; qp < side_.qps.size(); ++qp) {
+    const nic::QueuePair& pair = side_.end.device->qp(side_.qps[qp]);
+    const std::uint64_t whole = counts_[qp].posted - (pair.req.tail - pair.req.tx);
+    const std::uint64_t part_B = std::uint64_t{pair.req.tx_packet} * pair.attributes.path_mtu_B;
+    sent_B += static_cast<std::int64_t>(whole * size_B_ + std::min(part_B, size_B_));
+  }
+  return sent_B;
 }
 
 Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
@@ -125,6 +153,8 @@ Time_ps BandwidthSender::post(std::size_t qp, Time_ps now_ps) {
     request.signaled =
         count.posted % options_.cq_mod == 0 || (options_.duration_s == 0 && count.posted == options_.iterations);
     if (options_.duration_s == 0) posted_ps_.push_back(now_ps);
+    if (options_.duration_s > 0 && traced_ == 0 && qp == 0 && request.signaled && 2 * now_ps >= start_ps_ + stop_ps_)
+      traced_ = count.posted;
     if (trace_ != nullptr && qp == 0 && count.posted == traced_) {
       trace_->begin(now_ps);
       trace_->add(nic::Stage::kPost, doorbell_ps);
@@ -189,7 +219,7 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   }
   if (finished) {
     done_ = true;
-    counters_at_end_ = side_.end.device->counters;
+    if (options_.duration_s == 0) counters_at_end_ = side_.end.device->counters;
     return kNever_ps;
   }
   const host::HostModel& quiet = side_.end.host->quiet_model();

@@ -51,9 +51,12 @@ class BandwidthSender final : public host::Program {
   // Of its CPU: what posting and polling took, and how much of that others made of it.
   Time_ps cpu_ps() const { return cpu_ps_; }
   Time_ps contention_ps() const { return contention_ps_; }
-  // Of its port.
+  // Of its port: when the measured stretch began, and when it was over.
   const nic::Counters& counters_at_start() const { return counters_at_start_; }
   const nic::Counters& counters_at_end() const { return counters_at_end_; }
+  // Bytes that left in the measured stretch of a test with -D; they are counted when their completion is polled.
+  std::int64_t sent_B() const { return sent_at_end_B_ - sent_at_start_B_; }
+  std::uint64_t posted() const { return total_posted_; }
   std::uint64_t iterations() const { return options_.duration_s > 0 ? counted_ : options_.iterations; }
 
  private:
@@ -68,6 +71,8 @@ class BandwidthSender final : public host::Program {
   // When the CPU has done that much; without others it would take `quiet_ps`.
   Time_ps spend(Time_ps now_ps, Time_ps cost_ps, Time_ps quiet_ps);
   bool all_posted(const QpCount& count, Time_ps now_ps) const;
+  void watch_stretch(Time_ps now_ps);
+  std::int64_t sent_so_far_B() const;
   void find_peak(BwMeasure& measure) const;
 
   const PerftestOptions& options_;
@@ -86,6 +91,8 @@ class BandwidthSender final : public host::Program {
   Time_ps last_completed_ps_ = 0;
   Time_ps cpu_ps_ = 0, contention_ps_ = 0;
   nic::Counters counters_at_start_, counters_at_end_;
+  std::int64_t sent_at_start_B_ = 0, sent_at_end_B_ = 0;  // -D
+  enum class Stretch : std::uint8_t { kAhead, kOpen, kOver } stretch_ = Stretch::kAhead;
   nic::MessageTrace* trace_ = nullptr;  // null: nobody asked
   std::uint64_t traced_ = 0;            // the message, counted from 1, of the first queue pair
   std::vector<nic::Span> traced_spans_;

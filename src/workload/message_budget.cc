@@ -147,9 +147,10 @@ std::string message_text(const MessageBudget& budget, std::uint64_t size_B) {
     out =
         fmt::format("where {:.1f} ns of one message of {} B went, from its post to its completion\n", total_ns, size_B);
   } else if (budget.measured_of_it == 2) {
-    out = fmt::format("where {:.1f} ns of a round trip of {} B went; half of it is t_typical\n", total_ns, size_B);
+    out = fmt::format("where {:.1f} ns of a round trip of {} B went; half of it is {}\n", total_ns, size_B,
+                      budget.measured);
   } else {
-    out = fmt::format("where {:.1f} ns of {} B went: t_typical\n", total_ns, size_B);
+    out = fmt::format("where {:.1f} ns of {} B went: {}\n", total_ns, size_B, budget.measured);
   }
   std::size_t width = 18, where = 0;
   for (const MessageLine& line : budget.lines) {

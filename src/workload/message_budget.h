@@ -25,7 +25,8 @@ struct MessageBudget {
   std::vector<MessageLine> lines;  // in the order in which they happen; empty: nobody asked
   Time_ps total_ps = 0;            // of the chain: from one post to what the test measures
   int measured_of_it = 1;          // the test reports this part of it: 2 is half of the round trip
-  Time_ps measured_ps = 0;         // t_typical; 0: the message of a bandwidth test, of which no time is reported
+  Time_ps measured_ps = 0;         // what the test reports; 0: the message of a bandwidth test, which reports no time
+  const char* measured = "t_typical";
   Time_ps unexplained_ps = 0;
   Time_ps avoidable_ps = 0;
   bool healthy = false;  // at most 5 % of it could be avoided

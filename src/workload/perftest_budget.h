@@ -25,7 +25,8 @@ struct PortAccount {
   std::int64_t line_rate_bps = 0;
   Time_ps elapsed_ps = 0;  // of the measured stretch; 0: not known
   std::uint64_t payload_B = 0;
-  std::uint64_t line_B = 0;  // everything it sent, with preamble, FCS and gap
+  std::int64_t uncounted_B = 0;  // payload that left and was not completed when the test ended
+  std::uint64_t line_B = 0;      // everything it sent, with preamble, FCS and gap
   std::uint64_t resent_packets = 0;
   std::array<Time_ps, nic::kWaits> idle_ps{};
   // Of the program: its CPU's time in all, and how much of it others took.
@@ -36,6 +37,8 @@ struct PortAccount {
   std::uint64_t receiver_discards = 0;
   std::array<double, nic::kPcieLimits> receiver_waits{};
   LossAccount lost;
+  // The link of an end that is slower than both of its ports, and how much; empty: none is.
+  std::string slow_link;
 };
 // How a limit of PCIe is called, and what it is about.
 struct PcieCause {
@@ -61,7 +64,8 @@ struct PerftestBudget {
   double best_framing_Gbps = 0;  // and at the largest path MTU
   double average_Gbps = 0;
   std::vector<BudgetLine> lines;  // payload first, then by the order of suspicion; they add up to the line
-  bool healthy = false;           // within 5 % of what headers leave at the largest path MTU
+  std::string slow_link;          // of the account
+  bool healthy = false;           // within 5 % of what headers leave at the largest path MTU, and no slow link
 };
 PerftestBudget perftest_budget(const PerftestOptions& options, const PortAccount& account, std::uint64_t size_B,
                                std::uint32_t mtu_B);

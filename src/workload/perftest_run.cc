@@ -167,11 +167,10 @@ void PerftestRun::finish_phase(bool interrupted) {
     }
     row.iterations = senders_.front()->iterations();
     row.account = account_of(*senders_.front());
-    // With -D the counters also saw the margins: the account is of no stretch that was measured.
     // What turns round inside the NIC is not on the line.
-    if (options_.duration_s == 0 && client_.end.device != server_.end.device)
-      row.account.elapsed_ps = row.bw.front().elapsed_ps;
+    if (client_.end.device != server_.end.device) row.account.elapsed_ps = row.bw.front().elapsed_ps;
     row.account.payload_B = row.bw.front().messages * row.size_B;
+    if (options_.duration_s > 0) fit_to_stretch(*senders_.front(), row.account);
   }
   if (tracing_ && row.failure.empty()) row.message = message_of(row);
   set_trace(false);
@@ -189,8 +188,30 @@ PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
   account.cpu_ps = sender.cpu_ps();
   account.contention_ps = sender.contention_ps();
   add_surroundings(account, {&device, payload_side().qps.front()}, receiving_end(), before_around_, losses_,
-                   sender.measure().messages * sizes_B_[next_size_ - 1]);
+                   sender.posted() * sizes_B_[next_size_ - 1]);
   return account;
+}
+
+// With -D what is counted lies between the margins. The sender has looked at its own port there; of what others have
+// counted in all, a share is taken.
+void PerftestRun::fit_to_stretch(const BandwidthSender& sender, PortAccount& account) const {
+  const auto duration_ps = static_cast<double>(options_.duration_s * kSecond_ps);
+  const auto share_of = [](Time_ps time_ps, double share) {
+    return static_cast<Time_ps>(static_cast<double>(time_ps) * share);
+  };
+  const auto payload_B = static_cast<std::int64_t>(account.payload_B);
+  account.receiver_paused_ps =
+      share_of(account.receiver_paused_ps, static_cast<double>(account.elapsed_ps) / duration_ps);
+  if (payload_side().end.device == client_.end.device) {
+    account.uncounted_B = std::max<std::int64_t>(sender.sent_B() - payload_B, 0);
+    return;
+  }
+  // A READ that was posted is answered, also after the end.
+  const auto all_B = static_cast<double>(sender.posted() * sizes_B_[next_size_ - 1]);
+  const double share = all_B > 0 ? static_cast<double>(payload_B) / all_B : 0;
+  account.line_B = static_cast<std::uint64_t>(static_cast<double>(account.line_B) * share);
+  account.resent_packets = static_cast<std::uint64_t>(static_cast<double>(account.resent_packets) * share);
+  for (Time_ps& idle_ps : account.idle_ps) idle_ps = share_of(idle_ps, share);
 }
 
 nic::MessageTrace& PerftestRun::follow(std::vector<std::string> port_names) {
@@ -210,21 +231,27 @@ void PerftestRun::set_trace(bool on) {
   for (nic::DeviceControl* each : {&client, &server}) each->set_trace(on ? trace_.get() : nullptr);
 }
 
-// Of the message that took t_typical; where that is the mean of two, of the nearest.
+// Of the message that took what the test reports; where that is a mean, of the nearest.
 MessageBudget PerftestRun::message_of(const PerftestRow& row) const {
   if (!options_.latency) {
     const std::vector<nic::Span>& spans = senders_.front()->traced_spans();
     return spans.empty() ? MessageBudget{} : message_budget(spans, 1, 0, port_names_);
   }
   const auto& chains = latency_.front()->chains();
-  const Time_ps typical = typical_ps(row);
-  const std::size_t known = std::min(chains.size(), row.samples_ps.size());
+  const bool average = options_.duration_s > 0;  // -D reports nothing else
+  const std::vector<Time_ps> samples_ps = average ? latency_.front()->samples_ps() : row.samples_ps;
+  const std::uint64_t counted = std::max<std::uint64_t>(row.duration_iterations, 1);
+  const Time_ps reported_ps =
+      average ? row.duration_elapsed_ps / static_cast<Time_ps>(counted) / (ping_pong() ? 2 : 1) : typical_ps(row);
+  const std::size_t known = std::min(chains.size(), samples_ps.size());
   if (known == 0) return {};
   const auto nearest =
-      std::min_element(row.samples_ps.begin(), row.samples_ps.begin() + static_cast<std::ptrdiff_t>(known),
-                       [&](Time_ps a, Time_ps b) { return std::abs(a - typical) < std::abs(b - typical); });
-  const auto index = static_cast<std::size_t>(nearest - row.samples_ps.begin());
-  return message_budget(chains[index], ping_pong() ? 2 : 1, typical, port_names_);
+      std::min_element(samples_ps.begin(), samples_ps.begin() + static_cast<std::ptrdiff_t>(known),
+                       [&](Time_ps a, Time_ps b) { return std::abs(a - reported_ps) < std::abs(b - reported_ps); });
+  const auto index = static_cast<std::size_t>(nearest - samples_ps.begin());
+  MessageBudget budget = message_budget(chains[index], ping_pong() ? 2 : 1, reported_ps, port_names_);
+  if (average) budget.measured = "t_avg";
+  return budget;
 }
 
 }  // namespace weft::workload

@@ -38,6 +38,7 @@ class PerftestRun final : public Workload {
   bool ping_pong() const { return options_.verb == PerftestVerb::kWrite || options_.verb == PerftestVerb::kSend; }
   AccountEnd receiving_end() const { return {receiving_side().end.device, receiving_side().qps.front()}; }
   PortAccount account_of(const BandwidthSender& sender) const;
+  void fit_to_stretch(const BandwidthSender& sender, PortAccount& account) const;
   void set_trace(bool on);
   MessageBudget message_of(const PerftestRow& row) const;
 

@@ -51,6 +51,7 @@ class FlowsWorkload final : public ActiveWorkload {
 
 workload::Outcome FlowsWorkload::outcome(World& world) {
   FlowsOutcome outcome;
+  const bool any_slow = !slow_links(world.lab(), config().flow_ports).empty();
   for (const workload::FlowRow& row : run_.rows()) {
     const PortRef& from = config().flow_ports[row.source];
     nic::Device& device = *world.device(world.port_id(from));
@@ -77,6 +78,11 @@ workload::Outcome FlowsWorkload::outcome(World& world) {
       }
     }
     flow.budget = run_.budget(outcome.flows.size());
+    if (flow.budget && any_slow) {
+      const auto slow = slow_links(world.lab(), {from, to});
+      if (!slow.empty()) flow.budget->slow_link = slow_link_text(world.lab(), *slow.front());
+      flow.budget->healthy = flow.budget->healthy && slow.empty();
+    }
     outcome.flows.push_back(std::move(flow));
   }
   outcome.ready_ps = run_.ready_ps();

@@ -34,7 +34,14 @@ class PerftestWorkload final : public ActiveWorkload {
   }
 
   workload::Workload& run() override { return run_; }
-  workload::Outcome outcome(World&) override { return run_.result(); }
+  workload::Outcome outcome(World& world) override {
+    workload::PerftestResult result = run_.result();
+    const auto slow = slow_links(world.lab(), {config().client, config().server});
+    for (workload::PerftestRow& row : result.rows) {
+      if (!slow.empty()) row.account.slow_link = slow_link_text(world.lab(), *slow.front());
+    }
+    return result;
+  }
 
  private:
   // One direction of a cable, as a tap.

@@ -166,6 +166,107 @@ TEST(VerdictLabs, NamesCableThatLosesFrames) {
   EXPECT_EQ(causes_of(*lab).at("bw").first, "cable");
 }
 
+// A test of a second finds what a test of so many messages finds, and its account is of what it counted.
+TEST(VerdictLabs, DurationHasSameCauses) {
+  const struct {
+    const char* lab;
+    std::vector<std::string> overrides;
+    const char* test;
+    const char* args;
+    const char* cause;  // empty: healthy
+  } rows[] = {
+      {"two-node-25g", {}, "write_bw", "-s 65536", ""},
+      {"two-node-25g", {}, "send_bw", "-s 65536 -q 4", ""},
+      {"two-node-25g", {}, "read_bw", "-s 65536", ""},
+      {"two-node-25g", {}, "write_bw", "-s 2048 -c UD", ""},
+      {"two-node-25g", {}, "write_bw", "-s 4096 -b", ""},
+      {"two-node-25g", {}, "write_bw", "-s 64", "CPU"},
+      {"two-node-25g",
+       {"nodes.vm00.nics[0].ports.p0.mtu=1500 B", "nodes.vm01.nics[0].ports.p0.mtu=1500 B"},
+       "write_bw",
+       "-s 65536",
+       "path MTU"},
+      {"two-node-25g", {}, "write_bw", "-s 65536 --rate_limit 10 --rate_units g", "rate limit"},
+      {"two-node-25g", {}, "read_bw", "-s 4096 -o 1", "round trip"},
+      {"two-node-25g", {"links[0].cable.bit_error_rate=1e-8"}, "write_bw", "-s 65536", "cable"},
+      {"host/narrow-slot", {}, "write_bw", "-s 65536", ""},
+  };
+  for (const auto& row : rows) {
+    const std::string what = std::string(row.lab) + " " + row.test + " " + row.args;
+    std::optional<lab::Lab> lab = read(row.lab, row.overrides);
+    ASSERT_TRUE(lab);
+    const lab::PortPairs pairs(*lab);
+    const auto pair = pairs.first("", "");
+    ASSERT_TRUE(pair);
+    std::map<std::string, Cause> found;
+    for (const char* length : {" -n 3000", " -D 1"}) {
+      const std::string test =
+          std::string_view(row.args).find("-c UD") != std::string_view::npos ? "send_bw" : row.test;
+      auto options = workload::parse_perftest(test, workload::split_words(row.args + std::string(length)));
+      ASSERT_TRUE(options) << what;
+      const auto causes = causes_of(lab::with_perftest(*lab, *options, *pair));
+      ASSERT_EQ(causes.size(), 1U) << what;
+      found[length] = causes.begin()->second;
+    }
+    const Cause &counted = found[" -n 3000"], &timed = found[" -D 1"];
+    EXPECT_EQ(counted.first, row.cause) << what;
+    EXPECT_EQ(timed.first, row.cause) << what;
+    EXPECT_NEAR(timed.percent, counted.percent, 2) << what;
+    EXPECT_NEAR(timed.sum_Gbps, timed.line_Gbps, 1e-6 * timed.line_Gbps) << what;
+  }
+}
+
+// The messages that are on their way when the time is over are not counted: at 25 Gb/s 128 MiB are 4 % of a second.
+TEST(VerdictLabs, DurationNamesWhatItDoesNotCount) {
+  std::optional<lab::Lab> lab = read("two-node-25g");
+  ASSERT_TRUE(lab);
+  const lab::PortPairs pairs(*lab);
+  const auto pair = pairs.first("", "");
+  const auto options = workload::parse_perftest("write_bw", workload::split_words("-s 1048576 -D 1"));
+  ASSERT_TRUE(options && pair);
+  const auto result = lab::run_lab(lab::with_perftest(*lab, *options, *pair), {});
+  ASSERT_TRUE(result);
+  const auto* measured = result->workloads.front().as<workload::PerftestResult>();
+  const auto& row = measured->rows.front();
+  const auto budget = workload::perftest_budget(*options, row.account, row.size_B, measured->mtu_B);
+  EXPECT_NEAR(budget.average_Gbps, workload::perftest_numbers(*options, row).bw_average_Gbps, 0.001);
+  double uncounted_Gbps = 0, headers_Gbps = 0;
+  for (const workload::BudgetLine& line : budget.lines) {
+    if (line.name == "uncounted") uncounted_Gbps = line.Gbps;
+    if (line.name == "headers") headers_Gbps = line.Gbps;
+    EXPECT_NE(line.name, "other traffic");
+  }
+  EXPECT_NEAR(budget.average_Gbps + uncounted_Gbps, budget.framing_Gbps, 0.02);
+  EXPECT_NEAR(headers_Gbps, budget.line_Gbps - budget.framing_Gbps, 0.02);
+}
+
+// -D prints an average of round trips and nothing else: the message that comes nearest to it is accounted for.
+TEST(VerdictLabs, DurationHasMessage) {
+  std::optional<lab::Lab> lab = read("two-node-25g");
+  ASSERT_TRUE(lab);
+  const lab::PortPairs pairs(*lab);
+  const auto pair = pairs.first("", "");
+  lab::SessionOptions why;
+  why.why = true;
+  for (const char* test : {"write_lat", "read_lat", "write_bw"}) {
+    const auto options = workload::parse_perftest(test, {"-D", "1"});
+    ASSERT_TRUE(options && pair);
+    const auto result = lab::run_lab(lab::with_perftest(*lab, *options, *pair), why);
+    ASSERT_TRUE(result);
+    const auto& row = result->workloads.front().as<workload::PerftestResult>()->rows.front();
+    ASSERT_FALSE(row.message.lines.empty()) << test;
+    EXPECT_EQ(row.message.unexplained_ps, 0) << test;
+    if (!options->latency) continue;
+    EXPECT_STREQ(row.message.measured, "t_avg");
+    EXPECT_NEAR(static_cast<double>(row.message.measured_ps), workload::perftest_numbers(*options, row).t_avg_us * 1e6,
+                2)
+        << test;
+    EXPECT_NEAR(static_cast<double>(row.message.total_ps) / row.message.measured_of_it,
+                static_cast<double>(row.message.measured_ps), 20'000)
+        << test;
+  }
+}
+
 struct MessageTest {
   const char* lab;
   const char* test;

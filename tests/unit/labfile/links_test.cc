@@ -52,6 +52,36 @@ TEST(LabLinks, RatesAndFec) {
                  "20:18 fec \"rs\" is not known | write one of auto, none, base-r, rs528, rs544");
 }
 
+// Two ends that are set to different FEC have no link, whatever is done to them: the run sees a cut.
+TEST(LabLinks, FecOfEachEnd) {
+  const Lab same = read_good(with_cable("{fec: [rs528, rs528]}"));
+  EXPECT_TRUE(same.warnings.empty());
+  EXPECT_TRUE(same.faults.empty());
+  const Lab lab = read_good(with_cable("{fec: [rs528, none]}"));
+  EXPECT_EQ(lab.links.at(0).fec, Fec::kRs528);
+  EXPECT_EQ(lab.links.at(0).fec_b, Fec::kNone);
+  ASSERT_EQ(lab.faults.size(), 1U);
+  EXPECT_EQ(lab.faults[0].rule.action, fabric::FaultAction::kCut);
+  EXPECT_TRUE(lab.faults[0].both_directions);
+  EXPECT_EQ(lab.faults[0].rule.start_ps, 0);
+  EXPECT_EQ(lab.faults[0].rule.end_ps, kNever_ps);
+  ASSERT_EQ(lab.warnings.size(), 1U);
+  EXPECT_EQ(lab.warnings[0].message, "vm00:p0 has FEC rs528 and vm01:p0 has FEC none: the link stays down");
+  expect_problem(with_cable("{fec: [rs528]}"), "20:18 a cable has two ends, this is fec of 1");
+  expect_problem(with_cable("{fec: [rs528, auto]}"), "20:18 auto at one end alone");
+  expect_problem(with_cable("{fec: [rs528, rs544]}"), "20:26 there is no fec rs544 at 25 Gbps");
+}
+
+// A link that is slower than both of its ports is what it is, and is said.
+TEST(LabLinks, SaysRateBelowPorts) {
+  EXPECT_TRUE(read_good(with_cable("{rate: 25 Gbps}")).warnings.empty());
+  const Lab lab = read_good(with_cable("{rate: 10 Gbps}"));
+  EXPECT_EQ(lab.links.at(0).best_rate_bps, 25'000'000'000);
+  ASSERT_EQ(lab.warnings.size(), 1U);
+  EXPECT_EQ(lab.warnings[0].message, "vm00:p0 - vm01:p0 runs at 10 Gbps, and both ports have 25 Gbps");
+  EXPECT_EQ(lab.warnings[0].remedy, "for the full rate write rate: 25 Gbps, or leave it out");
+}
+
 TEST(LabLinks, NoRateInCommon) {
   std::string text = good_lab_with("model: cx4-lx-25g", "model: cx4-lx-25g\n        set: {line_rate: 1 Gbps}");
   text.replace(text.rfind("model: cx4-lx-25g"), 17, "model: cx7-400g\n        set: {ports: 2}");

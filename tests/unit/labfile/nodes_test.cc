@@ -113,7 +113,11 @@ TEST(LabNodes, Mtu) {
   expect_port_problem("{address: 10.0.0.1/24, mtu: 67 B}", "9:43 mtu 67 B: no device takes less than 68 B");
   expect_port_problem("{address: 10.0.0.1/24, mtu: 351 B}", "9:43 mtu 351 B leaves no room for RoCE | at least 352 B");
   expect_port_problem("{address: 10.0.0.1/24, mtu: 9979 B}", "9:43 mtu 9979 B: cx4-lx-25g takes at most 9978 B");
-  expect_port_problem("{address: 10.0.0.1/24, mtu: 4200}", "9:43 mtu: \"4200\" has no unit");
+  // A number alone is bytes, as `ip link` prints it.
+  EXPECT_EQ(read_good(good_lab_with(kPort, "{address: 10.0.0.1/24, mtu: 4200}")).hosts[0].nics[0].ports[0].netdev_mtu_B,
+            4200);
+  expect_port_problem("{address: 10.0.0.1/24, mtu: 99999}", "9:43 mtu 99999 B: cx4-lx-25g takes at most 9978 B");
+  expect_port_problem("{address: 10.0.0.1/24, mtu: 4.2}", "9:43 mtu: \"4.2\" has no unit");
   expect_port_problem("{address: 10.0.0.1/24, mtu: 4.2 KB}",
                       "9:43 mtu: \"KB\" is not a unit that fits here | write KiB (1024 B) or kB (1000 B)");
   expect_port_problem("{address: \"fd00::1/64\", mtu: 1279 B}", "9:44 mtu 1279 B: IPv6 needs 1280 B");

@@ -152,7 +152,7 @@ TEST(Schema, HasWordsOfReader) {
   EXPECT_EQ(words_of(property("cable", "kind")), names_of(cable_words()));
   Names fec = names_of(fec_words());
   fec.insert("auto");
-  EXPECT_EQ(words_of(property("cable", "fec")), fec);
+  EXPECT_EQ(words_of(definition("fec")), fec);
   EXPECT_EQ(words_of(property("fault", "action")), names_of(fault_action_words()));
   EXPECT_EQ(words_of(property("fault", "frames")), names_of(fault_frames_words()));
   Names tests;
