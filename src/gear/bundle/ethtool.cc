@@ -44,6 +44,9 @@ void HostReader::read_ethtool(const std::vector<std::string_view>& words) {
         if (const auto number = leading_number(*value)) (current ? port.ring_rx : port.ring_rx_max) = seen(*number, i);
       }
     } else if (form == "--show-fec") {
+      if (auto value = value_after(line, "Supported/Configured FEC encodings:"))
+        port.fec_set = seen(lower_case(*value), i);
+      if (auto value = value_after(line, "Configured FEC encodings:")) port.fec_set = seen(lower_case(*value), i);
       if (auto value = value_after(line, "Active FEC encoding:")) port.fec = seen(lower_case(*value), i);
       if (auto value = value_after(line, "Active FEC encodings:")) port.fec = seen(lower_case(*value), i);
     }

@@ -44,6 +44,7 @@ struct NicPort {
   Maybe<bool> link;
   Maybe<std::uint64_t> speed_Mbps, supported_Mbps, advertised_Mbps, partner_Mbps;  // of link modes the fastest
   Maybe<std::string> fec;                                                          // active: "rs", "baser", "off"
+  Maybe<std::string> fec_set;                                                      // what it is set to: "auto", "rs"
   Maybe<bool> pause_rx, pause_tx;
   Maybe<std::uint64_t> ring_rx, ring_rx_max;
   std::map<std::string, Seen<std::uint64_t>> counters;  // of ethtool -S, rdma statistic and hw_counters

@@ -49,6 +49,35 @@ void check_fec(const Site& site, Findings& findings) {
   }
 }
 
+// A link that is down for it: then nothing is active, and what the ends are set to says why.
+void check_fec_of_down_links(const Site& site, Findings& findings) {
+  std::vector<Opinion> opinions;
+  for (const HostState& host : site.hosts) {
+    for (const NicPort& port : host.ports) {
+      if (port.is_up() || port.is_infiniband() || !port.fec_set) continue;
+      const std::string own = fec_name(port.fec_set->value);
+      if (own.empty() || words_of(port.fec_set->value).size() != 1) continue;  // it chooses by itself
+      const SitePort site_port{&host, &port};
+      opinions.push_back({site_port.name(), "FEC " + own, port.fec_set->from});
+      for (const SwitchEnd& end : switch_ends(site, site_port)) {
+        const std::string theirs = end.named && end.port->fec ? fec_name(end.port->fec->value) : own;
+        if (theirs.empty() || theirs == own) continue;
+        opinions.pop_back();
+        findings.add("fec-mismatch", site_port.name(),
+                     fmt::format("the link is down: the NIC is set to FEC {}, {} has {}", own, end.name(), theirs),
+                     {port.fec_set->from, end.port->fec->from},
+                     {fmt::format("ethtool --set-fec {} encoding auto", netdev_of(port)),
+                      "or " + switch_command(*end.device, end.port->name, SwitchTask::kFec, {0, 0, own})});
+        break;
+      }
+    }
+  }
+  if (const auto odd = disagreement(opinions))
+    findings.add("fec-mismatch", odd->odd.front().who,
+                 "ports without a link are set to different FEC: " + disagreement_text(*odd), odd->evidence,
+                 {"ethtool --set-fec INTERFACE encoding auto   # at both ends of the cable"});
+}
+
 void check_log(const HostState& host, Findings& findings) {
   for (const NicPort& port : host.ports) {
     if (port.pci.empty()) continue;
@@ -100,6 +129,7 @@ void check_errors(const HostState& host, const NicPort& port, Findings& findings
 
 void check_cables(const Site& site, Findings& findings) {
   check_fec(site, findings);
+  check_fec_of_down_links(site, findings);
   for (const HostState& host : site.hosts) {
     check_log(host, findings);
     for (const NicPort& port : host.ports) check_errors(host, port, findings);

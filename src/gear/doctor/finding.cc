@@ -16,6 +16,7 @@ constexpr FindingKind kFindingKinds[] = {
     {"no-subnet-manager", Severity::kBroken, "no subnet manager"},
     {"two-subnet-managers", Severity::kBroken, "two subnet managers"},
     {"link-rate", Severity::kSlow, "link rate below the port's"},
+    {"rate-differs", Severity::kSlow, "link rates differ"},
     {"roce-v1", Severity::kBroken, "RoCE v1 is the default"},
     {"gid-missing", Severity::kBroken, "no RoCE v2 GID"},
     {"gid-index", Severity::kBroken, "GID index"},

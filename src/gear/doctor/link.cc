@@ -1,5 +1,6 @@
 // The physical layer: is there a device, a link, the right link layer, a subnet manager, the full rate.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -89,7 +90,8 @@ void check_link(const Site& site, const HostState& host, const NicPort& port, Fi
   findings.add("link-down", host.name + " " + port.name(), "the port has no link", evidence, fix);
 }
 
-void check_rate(const Site& site, const HostState& host, const NicPort& port, Findings& findings) {
+// True: it is below what the port can do.
+bool check_rate(const Site& site, const HostState& host, const NicPort& port, Findings& findings) {
   const PciDevice* card = host.pci_of(port);
   std::vector<Evidence> evidence;
   double now_Gbps = 0, full_Gbps = 0;
@@ -110,7 +112,7 @@ void check_rate(const Site& site, const HostState& host, const NicPort& port, Fi
       evidence = {port.rate_Gbps->from, other.port->rate_Gbps->from};
     }
   }
-  if (now_Gbps <= 0 || now_Gbps >= full_Gbps) return;
+  if (now_Gbps <= 0 || now_Gbps >= full_Gbps) return false;
   std::vector<std::string> fix;
   std::string why = "bad cable, wrong cable length, or a switch port that is forced to a lower speed";
   if (port.advertised_Mbps && static_cast<double>(port.advertised_Mbps->value) / 1000 < full_Gbps) {
@@ -131,6 +133,32 @@ void check_rate(const Site& site, const HostState& host, const NicPort& port, Fi
   fix.push_back(fmt::format("mlxlink -d {} --show_module   # cable type and length; then another cable", port.device));
   findings.add("link-rate", host.name + " " + port.name(),
                fmt::format("the link is at {} Gb/s of {}: {}", now_Gbps, full_Gbps, why), evidence, fix);
+  return true;
+}
+
+// What a single host does not show: its card can do no more, or nothing says what it can do.
+void check_rates(const Site& site, const std::set<const HostState*>& known, Findings& findings) {
+  std::vector<Opinion> opinions;
+  for (const HostState& host : site.hosts) {
+    std::vector<double> rates_Gbps;
+    const Evidence* slowest = nullptr;
+    for (const NicPort& port : host.ports) {
+      if (!port.is_up() || (!port.speed_Mbps && !port.rate_Gbps)) continue;
+      const double rate_Gbps =
+          port.speed_Mbps ? static_cast<double>(port.speed_Mbps->value) / 1000 : port.rate_Gbps->value;
+      const Evidence& from = port.speed_Mbps ? port.speed_Mbps->from : port.rate_Gbps->from;
+      if (slowest == nullptr || rate_Gbps < *std::min_element(rates_Gbps.begin(), rates_Gbps.end())) slowest = &from;
+      rates_Gbps.push_back(rate_Gbps);
+    }
+    if (rates_Gbps.empty() || known.contains(&host)) continue;
+    std::sort(rates_Gbps.rbegin(), rates_Gbps.rend());
+    opinions.push_back({host.name, fmt::format("{} Gb/s", fmt::join(rates_Gbps, " and ")), *slowest});
+  }
+  if (const auto odd = disagreement(opinions))
+    findings.add("rate-differs", odd->odd.front().who, "rates of RDMA ports differ: " + disagreement_text(*odd),
+                 odd->evidence,
+                 {"ethtool INTERFACE   # Supported link modes: what the card can do, on the slower hosts",
+                  "another cable, or no forced speed at the switch port; or another card, where it can do no more"});
 }
 
 void check_link_layers(const Site& site, Findings& findings) {
@@ -190,13 +218,15 @@ void check_subnet_managers(const Site& site, Findings& findings) {
 }  // namespace
 
 void check_links(const Site& site, Findings& findings) {
+  std::set<const HostState*> below_rate;
   for (const HostState& host : site.hosts) {
     check_devices(host, findings);
     for (const NicPort& port : host.ports) {
       check_link(site, host, port, findings);
-      if (port.is_up()) check_rate(site, host, port, findings);
+      if (port.is_up() && check_rate(site, host, port, findings)) below_rate.insert(&host);
     }
   }
+  check_rates(site, below_rate, findings);
   check_link_layers(site, findings);
   check_subnet_managers(site, findings);
 }
