@@ -31,19 +31,31 @@ struct ExecArguments {
 // Tools that gain rights where distributions install them; a shell on the node finds copies without.
 constexpr const char* kPrivilegedTools[] = {"ping", "ping4", "ping6", "arping", "fping", "traceroute", "mtr-packet"};
 
-void put_copies_first(const std::string& copies) {
-  bool any = false;
+// What comes with NVIDIA's drivers, and what would look at the machine's own network.
+constexpr const char* kNodeTools[] = {"mlnx_qos",     "show_gids", "ibdev2netdev", "cma_roce_mode",
+                                      "cma_roce_tos", "mlxconfig", "mst",          "nvidia-smi",
+                                      "iperf3",       "iperf",     "tcpdump",      "tshark"};
+
+// A name may be there from an exec before.
+void link_node_tools(const std::string& libraries, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  for (const char* name : kNodeTools) fs::create_symlink(libraries + "/node-tool", folder + "/" + name, error);
+}
+
+void put_copies_first(const std::string& libraries, const std::string& copies) {
+  link_node_tools(libraries, copies);
   for (const char* name : kPrivilegedTools) {
     const std::string path = live::find_program(name);
-    any = (!path.empty() && live::gains_rights(path) && live::copy_without_rights(path, copies)) || any;
+    if (!path.empty() && live::gains_rights(path)) live::copy_without_rights(path, copies);
   }
   const char* path = std::getenv("PATH");
-  if (any) setenv("PATH", (copies + (path != nullptr ? ":" + std::string(path) : "")).c_str(), 1);
+  setenv("PATH", (copies + (path != nullptr ? ":" + std::string(path) : "")).c_str(), 1);
 }
 
 // The file to execute for the command. What a program cannot be shown is said once, here.
-std::string program_to_run(const std::string& name, const std::string& copies) {
-  put_copies_first(copies);
+std::string program_to_run(const std::string& name, const std::string& libraries, const std::string& copies) {
+  put_copies_first(libraries, copies);
   const std::string path = live::find_program(name);
   if (path.empty()) return name;
   if (live::is_static_program(path)) {
@@ -98,7 +110,8 @@ int exec(const ExecArguments& arguments) {
   std::vector<char*> words;
   for (const std::string& word : arguments.command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const std::string program = program_to_run(arguments.command.front(), *directory + "/" + *world + "/programs");
+  const std::string program =
+      program_to_run(arguments.command.front(), *libraries, *directory + "/" + *world + "/programs");
   execvp(program.c_str(), words.data());
   return complain(fmt::format("cannot run {}: {}", arguments.command.front(), std::strerror(errno)));
 }

@@ -63,6 +63,9 @@ void Server::take_commands(lab::LiveReader reader) {
   control_ = std::make_unique<Control>(*session_, std::move(reader));
   for (const auto& manager : managers_) manager->set_trace(control_->tracer());
   trace_.emit_to(control_->tracer(), *session_);
+  for (const auto& view : views_)
+    view->take_commands(
+        [this](const std::vector<std::string>& words, Time_ps now_ps) { return control_->run(words, now_ps); });
 }
 
 // What a program on a host at its end finds in /sys.

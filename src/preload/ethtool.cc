@@ -8,6 +8,7 @@
 
 #include "preload/connection.h"
 #include "preload/interfaces.h"
+#include "preload/refusals.h"
 
 namespace weft::preload {
 
@@ -24,6 +25,10 @@ std::size_t question_B(std::uint32_t command) {
       return sizeof(ethtool_gstrings);
     case ETHTOOL_GFEATURES:
       return sizeof(ethtool_gfeatures);
+    case ETHTOOL_SFECPARAM:
+      return sizeof(ethtool_fecparam);
+    case ETHTOOL_SPAUSEPARAM:
+      return sizeof(ethtool_pauseparam);
     default:
       return sizeof command;
   }
@@ -45,6 +50,7 @@ int ask_ethtool(void* argument) {
   if (told == nullptr) return ENOMEM;
   const int error = call_in_pieces(verbs::Op::kEthtool, pieces, 2, told, &told_B, nullptr);
   if (error == 0) memcpy(question.ifr_data, told, told_B);
+  if (error == EPERM) say_refusal();
   free(told);
   return error;
 }

@@ -16,6 +16,7 @@
 #include "preload/connection.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/refusals.h"
 #include "preload/stream_address.h"
 #include "preload/streams.h"
 #include "verbs/address.h"
@@ -201,6 +202,19 @@ bool is_ipv4(const InterfaceInfo& interface) {
   return verbs::is_ipv4(interface.address);
 }
 
+// By ifconfig: what `ip link` says in netlink is refused with what to type instead.
+int refuse_change(unsigned long request, const ifreq& question) {
+  verbs::InterfaceChange change{};
+  memcpy(change.interface, question.ifr_name, sizeof change.interface - 1);
+  change.request = static_cast<std::uint32_t>(request);
+  change.value = request == SIOCSIFMTU     ? static_cast<std::uint32_t>(question.ifr_mtu)
+                 : request == SIOCSIFFLAGS ? static_cast<std::uint32_t>(static_cast<std::uint16_t>(question.ifr_flags))
+                                           : 0;
+  const int error = verbs::call(verbs::Op::kChangeInterface, change);
+  if (error == EPERM) say_refusal();
+  return error;
+}
+
 bool ask_interface(unsigned long request, void* argument, int* error) {
   if (!this_process().attached) return false;
   if (request == SIOCGIFCONF) {
@@ -224,7 +238,7 @@ bool ask_interface(unsigned long request, void* argument, int* error) {
   auto& question = *static_cast<ifreq*>(argument);
   InterfaceInfo interface;
   *error = !find_named(question.ifr_name, interface) ? ENODEV
-           : changes_one(request)                    ? EPERM
+           : changes_one(request)                    ? refuse_change(request, question)
                                                      : answer(request, interface, question);
   return true;
 }

@@ -15,6 +15,7 @@
 #include "preload/descriptors.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/refusals.h"
 #include "preload/streams.h"
 #include "preload/wire.h"
 #include "verbs/node_protocol.h"
@@ -128,6 +129,14 @@ int ask_world(int fd, std::uint32_t protocol, const char* bytes, std::size_t siz
   return error;
 }
 
+// Other than a question: of each object the kernel numbers NEW, DEL, GET, SET.
+bool may_change(std::uint32_t protocol, const char* bytes, std::size_t size_B) {
+  nlmsghdr head;
+  if (size_B < sizeof head || (protocol != NETLINK_ROUTE && protocol != NETLINK_RDMA)) return false;
+  memcpy(&head, bytes, sizeof head);
+  return protocol == NETLINK_RDMA || (head.nlmsg_flags & NLM_F_DUMP) != NLM_F_DUMP;
+}
+
 }  // namespace
 
 bool is_netlink_of_node(int domain, int protocol) {
@@ -175,6 +184,7 @@ ssize_t send_netlink(int fd, const msghdr& message, int) {
     at += message.msg_iov[i].iov_len;
   }
   const int error = ask_world(fd, socket->what, bytes, size_B);
+  if (may_change(socket->what, bytes, size_B)) say_refusal();
   free(bytes);
   return error == 0 ? static_cast<ssize_t>(size_B) : fail(error);
 }

@@ -15,6 +15,7 @@
 #include "preload/paths.h"
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/refusals.h"
 #include "preload/streams.h"
 
 namespace weft::preload {
@@ -82,6 +83,7 @@ class OpenedPath : public Path {
  public:
   OpenedPath(int folder_fd, const char* path, bool writes) : Path(folder_fd, path) {
     refused_ = writes && is_of_node() && !begins_with(*this, "/dev/");
+    if (refused_) say_refusal_of(*this);
     if (!refused_) refresh(*this);
   }
   bool is_refused() const { return refused_; }

@@ -30,6 +30,23 @@ struct EthtoolRequest {
 };
 inline constexpr std::size_t kMaxEthtool_B = 64 << 10;
 
+// kRefusal: what is refused and what to type instead; empty: nothing was.
+struct Refusal {
+  char text[1024];
+};
+// kChangeInterface: SIOCSIFMTU, SIOCSIFFLAGS, … and what it is to be.
+struct InterfaceChange {
+  char interface[16];
+  std::uint32_t request, value;
+};
+// kNodeCommand: what a command of the vendor's prints (live/view/node_command.h), for standard output and for standard
+// error.
+struct NodeCommandReply {
+  std::int32_t status;
+  std::uint32_t out_B, error_B;
+};
+inline constexpr std::size_t kMaxNodeCommand_B = 32 << 10;
+
 // kRouteTo: the way to an address.
 struct Route {
   Address own;            // that it is reached from

@@ -123,16 +123,20 @@ enum class Op : std::uint32_t {
   kCpuTime,       // nothing -> CpuTime
 
   // What a node looks like (verbs/node_protocol.h).
-  kShowNode = 256,  // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own
-  kInterfaces,      // nothing -> InterfaceInfo[]
-  kNetlink,         // NetlinkRequest and a message -> datagrams
-  kEthtool,         // EthtoolRequest and a structure -> the structure
-  kNameOf,          // Address -> LookUp: whose it is
-  kRouteTo,         // Address -> Route; ENOENT: not of this world, ENETUNREACH: no way leads there
-  kIcmpOpen,        // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
-  kIcmpSend,        // IcmpMessage and its bytes -> nothing
-  kIcmpReceive,     // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come
-  kIcmpClose,       // Handle -> nothing
+  kShowNode = 256,   // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own
+  kInterfaces,       // nothing -> InterfaceInfo[]
+  kNetlink,          // NetlinkRequest and a message -> datagrams
+  kEthtool,          // EthtoolRequest and a structure -> the structure
+  kNameOf,           // Address -> LookUp: whose it is
+  kRouteTo,          // Address -> Route; ENOENT: not of this world, ENETUNREACH: no way leads there
+  kIcmpOpen,         // IcmpOpen -> Handle, with an eventfd that is readable while a message waits
+  kIcmpSend,         // IcmpMessage and its bytes -> nothing
+  kIcmpReceive,      // IcmpReceive -> IcmpMessage and its bytes; EAGAIN when the time has come
+  kIcmpClose,        // Handle -> nothing
+  kRefusal,          // nothing -> Refusal: why the last change was refused, once
+  kChangeInterface,  // InterfaceChange -> nothing
+  kWriteFile,        // LookUp, a file that the program opens to write -> EACCES
+  kNodeCommand,      // words, each with a NUL behind it -> NodeCommandReply and text (verbs/node_protocol.h)
 
   // Commands to a world that is up, on connections of their own. The structs are in verbs/control_protocol.h.
   kCommand = 288,  // Command and words -> CommandReply and text

@@ -101,7 +101,7 @@ TEST(Commands, WrongInputNamesRemedy) {
                 {"fault", "add, list or remove?"},
                 {"link h0:p0 down --loud", "no option --loud"},
                 {"impair h0:p0 delay", "delay without a value"},
-                {"impair h9:p0 delay 1us", "no cable ends at \"h9:p0\""},
+                {"impair h9:p0 delay 1us", "there is no node \"h9\""},
                 {"set leaf0 queues.3.ecn.min '9 MB'", "is above max"},
                 {"set leaf0 queues.3.weight 3", "cannot be changed while the world runs"},
                 {"set leaf9 pfc.priorities []", "there is no node \"leaf9\""},

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 
 #include "interop/live_world.h"
@@ -234,6 +235,108 @@ said = subprocess.run(["rdma", "resource", "show", "qp"], capture_output=True, t
 print(said.returncode, said.stderr, said.stdout.count("lqpn"))
 ')");
   EXPECT_EQ(world.output(), "0  3000\n");
+}
+
+struct NodeCommand {
+  const char* command;
+  bool works;
+  const char* says;  // a regular expression
+};
+void expect_commands(const Live& world, const std::string& node, std::span<const NodeCommand> commands) {
+  for (const NodeCommand& each : commands) {
+    const int status = world.shell("exec " + node + " -- bash -c " + quoted(each.command));
+    const std::string said = world.output();
+    EXPECT_EQ(status == 0, each.works) << each.command << "\n" << said;
+    EXPECT_FALSE(test::match(said, each.says).empty()) << each.command << "\n" << said;
+    // A refusal ends with what to type.
+    if (!each.works) {
+      EXPECT_FALSE(test::match(said, "weft: [^\n]*; [^\n]+").empty()) << each.command << "\n" << said;
+    }
+  }
+}
+
+// The commands of the articles on a host whose lab has RoCE's contract: what is so already is well, what is not is
+// refused with the words that do it, and never silently.
+TEST(Node, TakesArticlesCommands) {
+  const NodeCommand commands[] = {
+      {"mlnx_qos -i p0 --pfc 0,0,0,1,0,0,0,0", true, "enabled     0   0   0   1   0   0   0   0"},
+      {"mlnx_qos -i p0 --trust dscp", true, "Priority trust state: dscp"},
+      {"mlnx_qos -i p0 --trust pcp", false, "--set 'nodes.h0.qos.trust=pcp'"},
+      {"mlnx_qos -i p0 --dscp2prio set,26,3", true, "prio:3 dscp:31,30,29,28,27,26,25,24,"},
+      {"mlnx_qos -i p0 --dscp2prio set,26,5", false, "qos.dscp_to_priority.26=5"},
+      {"cma_roce_mode -d mlx5_0 -p 1 -m 2", true, "^RoCE v2\n$"},
+      {"cma_roce_mode -d mlx5_0 -p 1 -m 1", false, "RoCE v2 alone"},
+      {"cma_roce_tos -d mlx5_0 -t 106", true, "106"},
+      {"cma_roce_tos -d mlx5_0 -t 96", false, "qos.dscp=24"},
+      {"show_gids", true, "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t10.0.0.1  \tv2\tp0\nn_gids_found=4"},
+      {"ibdev2netdev", true, "^mlx5_0 port 1 ==> p0 \\(Up\\)\n$"},
+      {"mlxconfig -d mlx5_0 -q", true, "RPG_AI_RATE_P1 +5\n"},
+      {"mlxconfig -d 01:00.0 set LINK_TYPE_P1=2", true, "Nothing to change"},
+      {"mlxconfig -d mlx5_0 set RPG_AI_RATE_P1=50", false, "weft set h0:p0 congestion.RPG_AI_RATE 50"},
+      {"echo 106 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class", false, "nodes.h0.qos.dscp=26"},
+      {"ip link set p0 mtu 9000", false, "mtu=9000 B'"},
+      {"ip link set p0 mtu $(cat /sys/class/net/p0/mtu)", true, ""},
+      {"ip link set p0 up", true, ""},
+      {"ip link set p0 down", false, "weft link h0:p0 down"},
+      {"ip addr add 10.0.0.9/24 dev p0", false, "address=ADDRESS/BITS"},
+      {"tc qdisc add dev p0 root netem delay 1ms", false, "weft impair h0:p0 delay"},
+      {"ifconfig p0 mtu 9000", false, "mtu=9000 B'"},
+      {"dcb app add dev p0 dscp-prio 26:3", true, ""},
+      {"dcb app add dev p0 dscp-prio 26:5", false, "dscp_to_priority.26=5"},
+      {"ethtool -A p0 rx on tx on", false, "qos.pfc.mode=pause"},
+      {"ethtool -G p0 rx 8192", false, "driver's defaults"},
+      {"ethtool -L p0 combined 4", false, "driver's defaults"},
+      {"ethtool --set-fec p0 encoding off", false, "cable.fec=none"},
+      {"rdma link add rxe0 type rxe netdev p0", false, "add a NIC"},
+      {"tcpdump -i p0 -c 1", false, "weft capture --live h0:p0"},
+  };
+  Live world("live/one-switch-100g.yaml");
+  expect_commands(world, "h0", commands);
+}
+
+// What `weft set` can change is changed by the node's own tools: PFC of a port, and every tool sees it.
+TEST(Node, ChangesPfcFromNode) {
+  Live world("live/one-switch-100g.yaml");
+  world.shell("exec h0 -- dcb pfc show dev p0");
+  const std::string before = world.output();
+  EXPECT_NE(before.find("3:on"), std::string::npos) << before;
+  EXPECT_EQ(world.shell("exec h0 -- dcb pfc set dev p0 prio-pfc 3:off"), 0) << world.output();
+  world.shell("exec h0 -- dcb pfc show dev p0");
+  EXPECT_NE(world.output().find("3:off"), std::string::npos) << world.output();
+  world.shell("exec h0 -- mlnx_qos -i p0");
+  EXPECT_NE(world.output().find("enabled     0   0   0   0   0   0   0   0"), std::string::npos) << world.output();
+  world.shell("set --list h0:p0");
+  EXPECT_NE(world.output().find("pfc.priorities                           []"), std::string::npos) << world.output();
+  EXPECT_EQ(world.shell("exec h0 -- mlnx_qos -i p0 --pfc 0,0,0,1,0,0,0,0"), 0) << world.output();
+  world.shell("exec h0 -- dcb pfc show dev p0");
+  EXPECT_EQ(world.output(), before);
+  world.shell("ps --json");
+  EXPECT_NE(world.output().find("set h0:p0 pfc.priorities"), std::string::npos) << world.output();
+  EXPECT_NE(world.shell("exec h0 -- dcb pfc set dev p0 prio-pfc 5:on"), 0);
+  EXPECT_NE(world.output().find("weft: h0:p0: priority 5 had no PFC"), std::string::npos) << world.output();
+}
+
+// A card whose link came up below its rate, and ends with other FEC than each other.
+TEST(Node, ShowsSlowLinkAndOtherFec) {
+  TempDir temp;
+  std::string lab = text_of(WEFT_SOURCE_DIR "/labs/two-node-25g.yaml");
+  std::ofstream(temp.file("slow.yaml")) << test::replaced(lab, "length: 3 m}", "length: 3 m, rate: 10 Gbps}");
+  std::ofstream(temp.file("fec.yaml")) << test::replaced(lab, "length: 3 m}", "length: 3 m, fec: [base-r, none]}");
+  {
+    Live world(Live::File{temp.file("slow.yaml")});
+    world.shell("exec vm00 -- ethtool p0");
+    const std::string said = world.output();
+    EXPECT_NE(said.find("Speed: 10000Mb/s"), std::string::npos) << said;
+    EXPECT_NE(said.find("25000baseSR/Full"), std::string::npos) << said;
+  }
+  Live world(Live::File{temp.file("fec.yaml")});
+  world.shell(
+      "exec vm00 -- bash -c 'ethtool --show-fec p0; ethtool p0 | grep detected; ibv_devinfo | grep -o PORT_.*'");
+  const std::string said = world.output();
+  EXPECT_NE(said.find("Configured FEC encodings: BaseR\nActive FEC encoding: None\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("Link detected: no\nPORT_DOWN"), std::string::npos) << said;
+  world.shell("exec vm01 -- ethtool --show-fec p0");
+  EXPECT_NE(world.output().find("Configured FEC encodings: Off"), std::string::npos) << world.output();
 }
 
 // A program without the loader cannot be shown the lab; it is said, and the program runs.

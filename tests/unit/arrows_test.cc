@@ -52,6 +52,7 @@ const std::vector<Module>& modules() {
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
+      {"node_tool", {"verbs"}},
       {"live",
        {"base", "verbs", "wire", "engine", "fabric", "nic", "host", "observe", "nccl", "workload", "text", "model",
         "results", "labfile", "world"}},

@@ -17,6 +17,7 @@ tl::expected<lab::PortRef, CommandProblem> cabled_port(const lab::Lab& lab, cons
       if (names.back() == name) return port;
     }
   }
+  if (const auto unknown = lab::unknown_node(lab, name)) return tl::unexpected(*unknown);
   const std::vector<std::string_view> known(names.begin(), names.end());
   return problem(fmt::format("no cable ends at {}", lab::in_quotes(name)), did_you_mean(name, known, "ports"));
 }

@@ -130,6 +130,14 @@ Control::Answer Control::execute(CommandWords words, const verbs::Command& comma
   return {0, text({fmt::format("waits for {}\n", when), std::string(json.text())}), "", true, at_ps};
 }
 
+tl::expected<void, CommandProblem> Control::run(CommandWords words, Time_ps now_ps) {
+  verbs::Command command{};
+  command.at_ps = verbs::kNow_ps;
+  const Answer answer = execute(words, command, now_ps);
+  if (answer.status == 0) return {};
+  return problem(answer.text, answer.remedy);
+}
+
 void Control::trace(const std::string& line, bool done, Time_ps now_ps) {
   if (!tracer_.active()) return;
   TraceEvent event;

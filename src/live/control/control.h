@@ -33,6 +33,8 @@ class Control {
   // Connections of those that watch.
   std::vector<int> fds() const;
   void end_streams();
+  // A command of a program on a node (live/view/node_changes.h), which changes its own host alone.
+  tl::expected<void, CommandProblem> run(CommandWords words, Time_ps now_ps);
   // What it was told, in that order.
   std::vector<lab::TakenCommand> commands() const;
   Tracer& tracer() { return tracer_; }

@@ -1,11 +1,15 @@
-// Data centre bridging over NETLINK_ROUTE (`dcb pfc show`, `dcb ets show`, `dcb app show`): the host's leg of the lab's
-// QoS contract.
+// Data centre bridging over NETLINK_ROUTE (`dcb pfc`, `dcb ets`, `dcb app`): the host's leg of the lab's QoS contract.
+// PFC can be changed, as by `weft set`.
+#include <fmt/format.h>
 #include <linux/dcbnl.h>
 #include <linux/rtnetlink.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "live/view/route_netlink.h"
+#include "nic/device_control.h"
 
 namespace weft::live {
 
@@ -41,6 +45,70 @@ void put_applications(NetlinkReply& reply, const nic::PortQos& qos) {
   reply.end_nest();
 }
 
+// As it is now: commands may have changed it.
+const nic::PortQos& qos_now(const NetlinkNode& node, const NodePort& port) {
+  return nic::DeviceControl(*node.world.device(port.port)).qos();
+}
+
+// The first thing that cannot be done ends it, as in the kernel.
+int change_qos(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question) {
+  const auto asked = question.fixed<dcbmsg>();
+  const std::string name = node.changes.name_of(port);
+  const nic::PortQos& qos = qos_now(node, port);
+  const std::string key = fmt::format("nodes.{}.qos.", node.world.lab().hosts[node.host].name);
+  const auto all = question.attributes(sizeof(dcbmsg));
+  if (asked.cmd == DCB_CMD_SDCBX) {
+    constexpr std::uint32_t kOnlyMode = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
+    if (number_of(all, DCB_ATTR_DCBX).value_or(kOnlyMode) == kOnlyMode) return 0;
+    return node.changes.refuse(fmt::format("{}: DCBX is not simulated: the host has its settings", name),
+                               "leave it as it is: dcb dcbx show dev " + port.netdev);
+  }
+  const auto nest = all.find(DCB_ATTR_IEEE);
+  if (nest == all.end()) return EINVAL;
+  NetlinkQuestion inner;
+  inner.body = nest->second;
+  const auto parts = inner.attributes(0);
+  if (const auto pfc = parts.find(DCB_ATTR_IEEE_PFC); pfc != parts.end()) {
+    ieee_pfc wanted{};
+    std::memcpy(&wanted, pfc->second.data(), std::min(pfc->second.size(), sizeof(wanted)));
+    if (const int error = node.changes.set_pfc(port, wanted.pfc_en, node.now_ps); error != 0) return error;
+  }
+  if (const auto table = parts.find(DCB_ATTR_IEEE_APP_TABLE); table != parts.end()) {
+    NetlinkQuestion applications;
+    applications.body = table->second;
+    const auto entries = applications.attributes(0);
+    const auto entry = entries.find(DCB_ATTR_IEEE_APP);
+    if (entry == entries.end()) return EINVAL;
+    dcb_app app{};
+    std::memcpy(&app, entry->second.data(), std::min(entry->second.size(), sizeof(app)));
+    if (app.selector != IEEE_8021QAZ_APP_SEL_DSCP || app.protocol > 63)
+      return node.changes.refuse(fmt::format("{}: only DSCPs have priorities here", name),
+                                 "dcb app add dev " + port.netdev + " dscp-prio 26:3");
+    const bool is_so = qos.trust_dscp && qos.priority_of_dscp[app.protocol] == app.priority;
+    if (is_so == (asked.cmd == DCB_CMD_IEEE_SET)) return 0;
+    return node.changes.refuse_in_lab(
+        fmt::format("{}: DSCP {} is priority {}, by the lab", name, app.protocol, qos.priority_of_dscp[app.protocol]),
+        fmt::format("{}dscp_to_priority.{}", key, app.protocol),
+        asked.cmd == DCB_CMD_IEEE_SET ? fmt::format("{}", app.priority) : "0");
+  }
+  if (parts.contains(DCB_ATTR_IEEE_ETS))
+    return node.changes.refuse(
+        fmt::format("{}: the classes of a NIC take turns as they have packets; ETS is not simulated there", name),
+        "weights of a switch's queues are in the lab: qos.queues.3.weight");
+  return 0;
+}
+
+// The errno is in an attribute of a reply that is otherwise well (dcbnl_ieee_set of the kernel).
+void answer_change(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question,
+                   NetlinkReply& reply) {
+  const int error = change_qos(node, port, question);
+  const auto asked = question.fixed<dcbmsg>();
+  reply.begin(RTM_SETDCB);
+  reply.fixed(dcbmsg{asked.dcb_family, asked.cmd, 0});
+  reply.put(static_cast<std::uint16_t>(asked.cmd == DCB_CMD_SDCBX ? DCB_ATTR_DCBX : DCB_ATTR_IEEE),
+            static_cast<std::uint8_t>(-error));
+}
+
 }  // namespace
 
 void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
@@ -51,9 +119,10 @@ void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, Netlin
     if (port.netdev == name) found = &port;
   }
   if (found == nullptr) return reply.error(name == "lo" ? EOPNOTSUPP : ENODEV);
-  if (asked.cmd != DCB_CMD_IEEE_GET && asked.cmd != DCB_CMD_GDCBX)
-    return reply.error(asked.cmd == DCB_CMD_IEEE_SET ? EPERM : EOPNOTSUPP);
-  const nic::PortQos& qos = node.world.lab().hosts[node.host].qos;
+  if (asked.cmd == DCB_CMD_IEEE_SET || asked.cmd == DCB_CMD_IEEE_DEL || asked.cmd == DCB_CMD_SDCBX)
+    return answer_change(node, *found, question, reply);
+  if (asked.cmd != DCB_CMD_IEEE_GET && asked.cmd != DCB_CMD_GDCBX) return reply.error(EOPNOTSUPP);
+  const nic::PortQos& qos = qos_now(node, *found);
   reply.begin(RTM_GETDCB);
   reply.fixed(dcbmsg{asked.dcb_family, asked.cmd, 0});
   if (asked.cmd == DCB_CMD_GDCBX) {

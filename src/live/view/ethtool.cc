@@ -1,5 +1,6 @@
 #include "live/view/ethtool.h"
 
+#include <fmt/format.h>
 #include <linux/ethtool.h>
 #include <linux/net_tstamp.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "labfile/port_modes.h"
 #include "results/driver_counters.h"
 
 namespace weft::live {
@@ -67,7 +69,12 @@ struct Ethtool {
     told.insert(told.end(), first, first + size_B);
   }
   bool is_up() const { return is_link_up(node.world, port.port, node.now_ps); }
-  lab::Fec fec() const { return port.link != nullptr ? port.link->fec : lab::Fec::kNone; }
+  // Of this end of the cable.
+  lab::Fec fec() const {
+    if (port.link == nullptr) return lab::Fec::kNone;
+    return port.link->a == port.ref ? port.link->fec : port.link->fec_b;
+  }
+  std::string name() const { return node.changes.name_of(port); }
   bool is_copper() const { return port.link == nullptr || port.link->cable == lab::CableKind::kDac; }
   std::vector<lab::DriverCounter> counters() const {
     auto list = driver_counters(count(node.world, port, node.now_ps), port.model->driver, port.config->address.is_v4);
@@ -112,16 +119,19 @@ int link_settings(const Ethtool& e) {
   settings.link_mode_masks_nwords = static_cast<std::int8_t>(size_only ? -static_cast<int>(kModeWords) : kModeWords);
   if (size_only) return e.tell(settings);
   const std::int64_t rate_bps = e.node.world.rate_bps(e.port.port);
+  const std::vector<std::int64_t> rates_bps = lab::supported_rates_bps(*e.port.model);
   std::uint32_t modes[kModeWords] = {};
   const auto set = [&modes](int bit) { modes[bit / 32] |= 1u << bit % 32; };
   set(ETHTOOL_LINK_MODE_FIBRE_BIT);
   set(ETHTOOL_LINK_MODE_Autoneg_BIT);
-  set(fec_mode(e.fec()));
   const bool pause = e.node.world.lab().hosts[e.node.host].qos.flow_control == fabric::FlowControl::kPause;
   if (pause) set(ETHTOOL_LINK_MODE_Pause_BIT);
   for (const LinkModes& each : kLinkModes) {
-    if (each.rate_bps == rate_bps) set(e.is_copper() ? each.copper : each.fibre);
+    if (std::find(rates_bps.begin(), rates_bps.end(), each.rate_bps) != rates_bps.end())
+      set(e.is_copper() ? each.copper : each.fibre);
   }
+  const std::vector<lab::Fec> fec_modes = lab::supported_fec(*e.port.model);
+  for (const lab::Fec fec : fec_modes) set(fec_mode(fec));
   settings.speed =
       e.is_up() ? static_cast<std::uint32_t>(rate_bps / 1'000'000) : static_cast<std::uint32_t>(SPEED_UNKNOWN);
   settings.duplex = e.is_up() ? DUPLEX_FULL : DUPLEX_UNKNOWN;
@@ -130,7 +140,13 @@ int link_settings(const Ethtool& e) {
   e.tell(settings);
   const std::uint32_t partner[kModeWords] = {};
   e.append(modes, sizeof(modes));  // supported
-  e.append(modes, sizeof(modes));  // advertised
+  // A card that runs below its rate and whose peer could run at it too is forced, or the cable lets it down: it
+  // advertises all the same. Of FEC it advertises what it is set to.
+  for (const lab::Fec fec : fec_modes) {
+    const int bit = fec_mode(fec);
+    if (bit != fec_mode(e.fec())) modes[bit / 32] &= ~(1u << bit % 32);
+  }
+  e.append(modes, sizeof(modes));
   e.append(partner, sizeof(partner));
   return 0;
 }
@@ -139,10 +155,10 @@ int fec_parameters(const Ethtool& e) {
   ethtool_fecparam fec{};
   fec.cmd = ETHTOOL_GFECPARAM;
   const int mode = fec_mode(e.fec());
-  fec.active_fec = mode == ETHTOOL_LINK_MODE_FEC_NONE_BIT    ? ETHTOOL_FEC_OFF
-                   : mode == ETHTOOL_LINK_MODE_FEC_BASER_BIT ? ETHTOOL_FEC_BASER
-                                                             : ETHTOOL_FEC_RS;
-  fec.fec = fec.active_fec;
+  fec.fec = mode == ETHTOOL_LINK_MODE_FEC_NONE_BIT    ? ETHTOOL_FEC_OFF
+            : mode == ETHTOOL_LINK_MODE_FEC_BASER_BIT ? ETHTOOL_FEC_BASER
+                                                      : ETHTOOL_FEC_RS;
+  fec.active_fec = e.is_up() ? fec.fec : static_cast<std::uint32_t>(ETHTOOL_FEC_NONE);
   return e.tell(fec);
 }
 
@@ -279,12 +295,58 @@ constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kEthtoolAnswers[] = 
     {ETHTOOL_GGRO, old_feature},
     {ETHTOOL_GFLAGS, old_flags}};
 
-bool changes_interface(std::uint32_t command) {
-  static constexpr std::uint32_t kChanges[] = {ETHTOOL_SSET,        ETHTOOL_SLINKSETTINGS, ETHTOOL_SFECPARAM,
-                                               ETHTOOL_SPAUSEPARAM, ETHTOOL_SRINGPARAM,    ETHTOOL_SCOALESCE,
-                                               ETHTOOL_SFEATURES,   ETHTOOL_SCHANNELS,     ETHTOOL_SPFLAGS};
-  return std::find(std::begin(kChanges), std::end(kChanges), command) != std::end(kChanges);
+// What the lab says of a cable: its place in `links`.
+int refuse_of_cable(const Ethtool& e, const char* what, const char* key, const std::string& value) {
+  const lab::Lab& lab = e.node.world.lab();
+  for (std::size_t i = 0; i < lab.links.size(); ++i) {
+    if (&lab.links[i] != e.port.link) continue;
+    const bool made = lab.hosts[e.node.host].of_fabric;
+    return e.node.changes.refuse_in_lab(
+        fmt::format("{}: {} is the cable's, in the lab", e.name(), what),
+        made ? fmt::format("fabric.cable.{}", key) : fmt::format("links[{}].cable.{}", i, key), value);
+  }
+  return e.node.changes.refuse(fmt::format("{} has no cable", e.name()), "add a link in the lab");
 }
+
+int set_link_settings(const Ethtool& e) {
+  return refuse_of_cable(e, "the rate", "rate", fmt::format("{} Gbps", e.port.model->line_rate_bps / 1'000'000'000));
+}
+
+int set_fec(const Ethtool& e) {
+  const std::uint32_t asked = e.question<ethtool_fecparam>().fec;
+  return refuse_of_cable(e, "FEC", "fec",
+                         (asked & ETHTOOL_FEC_OFF) != 0     ? "none"
+                         : (asked & ETHTOOL_FEC_BASER) != 0 ? "base-r"
+                         : (asked & ETHTOOL_FEC_RS) != 0    ? "rs528"
+                                                            : "auto");
+}
+
+int set_pause(const Ethtool& e) {
+  const auto asked = e.question<ethtool_pauseparam>();
+  const bool on = e.node.world.lab().hosts[e.node.host].qos.flow_control == fabric::FlowControl::kPause;
+  if ((asked.rx_pause != 0) == on && (asked.tx_pause != 0) == on) return 0;
+  return e.node.changes.refuse_in_lab(fmt::format("{}: the kind of flow control is the lab's", e.name()),
+                                      fmt::format("nodes.{}.qos.pfc.mode", e.node.world.lab().hosts[e.node.host].name),
+                                      asked.rx_pause != 0 || asked.tx_pause != 0 ? "pause" : "none");
+}
+
+// Of the kernel's stack, which is not simulated.
+int refuse_as_default(const Ethtool& e) {
+  return e.node.changes.refuse(
+      fmt::format("{}: rings, channels, coalescing and offloads are the driver's defaults", e.name()),
+      "nothing of the lab depends on them: go on without (docs/node.md)");
+}
+
+constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kEthtoolChanges[] = {
+    {ETHTOOL_SSET, set_link_settings},
+    {ETHTOOL_SLINKSETTINGS, set_link_settings},
+    {ETHTOOL_SFECPARAM, set_fec},
+    {ETHTOOL_SPAUSEPARAM, set_pause},
+    {ETHTOOL_SRINGPARAM, refuse_as_default},
+    {ETHTOOL_SCOALESCE, refuse_as_default},
+    {ETHTOOL_SFEATURES, refuse_as_default},
+    {ETHTOOL_SCHANNELS, refuse_as_default},
+    {ETHTOOL_SPFLAGS, refuse_as_default}};
 
 }  // namespace
 
@@ -306,7 +368,9 @@ int answer_ethtool(const NetlinkNode& node, const std::string& interface, std::s
     return 0;
   }
   if (found == nullptr) return EOPNOTSUPP;
-  if (changes_interface(command)) return EPERM;
+  for (const auto& [known, change] : kEthtoolChanges) {
+    if (known == command) return change({node, *found, asked, told});
+  }
   for (const auto& [known, answer] : kEthtoolAnswers) {
     if (known == command) return answer({node, *found, asked, told});
   }

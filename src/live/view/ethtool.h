@@ -1,5 +1,6 @@
 // The ethtool ioctl (SIOCETHTOOL) of a node's interfaces: what the lab's link and NIC model say. Offloads, rings and
-// interrupt coalescing are not modelled; those are the driver's defaults. Nothing can be changed.
+// interrupt coalescing are not modelled; those are the driver's defaults. A change is refused, with what to type
+// instead (node_changes.h).
 #pragma once
 
 #include <cstddef>

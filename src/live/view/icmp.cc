@@ -104,7 +104,7 @@ Reply Icmp::route_to(Process& process, const Request& request) {
   verbs::Address to;
   if (!request.read(to)) return Reply::failed(EINVAL);
   const std::uint32_t host = process.node->index();
-  const NetlinkNode node{world_, host, views_[host]->ports(), 0};
+  const NetlinkNode node = views_[host]->netlink_node(0);
   if (verbs::is_loopback(to)) return Reply::failed(ENOENT);
   const NodePort* port = port_towards(node, to.bytes);
   if (port == nullptr) return Reply::failed(ENETUNREACH);
@@ -139,7 +139,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
     return Reply::failed(EINVAL);
   const bool ipv6 = socket->ipv6;
   const std::uint32_t host = process.node->index();
-  const NetlinkNode node{world_, host, views_[host]->ports(), now_ps};
+  const NetlinkNode node = views_[host]->netlink_node(now_ps);
   const NodePort* from = verbs::is_loopback(ask.address) ? nullptr : port_towards(node, ask.address.bytes);
   const bool own = verbs::is_loopback(ask.address) ||
                    (from != nullptr && std::memcmp(from->config->address.bytes, ask.address.bytes, 16) == 0);

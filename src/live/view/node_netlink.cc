@@ -25,7 +25,7 @@ void answer_generic(const NetlinkQuestion& question, NetlinkReply& reply) {
 Reply NodeView::netlink(const Request& request, Time_ps now_ps) {
   verbs::NetlinkRequest ask;
   if (!request.read_head(ask)) return Reply::failed(EINVAL);
-  const NetlinkNode node{world_, host_, ports(), now_ps};
+  const NetlinkNode node = netlink_node(now_ps);
   NetlinkBytes datagrams;
   for (const NetlinkQuestion& question : split_netlink(std::span(request.body).subspan(sizeof(ask)))) {
     if ((question.head.nlmsg_flags & NLM_F_REQUEST) == 0 || question.head.nlmsg_type < NLMSG_MIN_TYPE) continue;

@@ -1,13 +1,18 @@
 #include "live/view/node_view.h"
 
+#include <fmt/format.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "live/view/ethtool.h"
 #include "live/view/host_names.h"
+#include "live/view/node_command.h"
 #include "verbs/node_protocol.h"
 
 namespace weft::live {
@@ -42,6 +47,14 @@ Reply NodeView::answer(const Request& request, Time_ps now_ps) {
       return ethtool(request, now_ps);
     case verbs::Op::kNameOf:
       return name_of(world_.lab(), request);
+    case verbs::Op::kRefusal:
+      return refusal();
+    case verbs::Op::kChangeInterface:
+      return change_interface(request);
+    case verbs::Op::kWriteFile:
+      return write_file(request);
+    case verbs::Op::kNodeCommand:
+      return run_command(request, now_ps);
     default:
       return Reply::failed(EOPNOTSUPP);
   }
@@ -52,9 +65,64 @@ Reply NodeView::ethtool(const Request& request, Time_ps now_ps) {
   if (!request.read_head(ask)) return Reply::failed(EINVAL);
   ask.interface[sizeof(ask.interface) - 1] = 0;
   Reply reply;
-  reply.error = answer_ethtool({world_, host_, ports(), now_ps}, ask.interface,
-                               std::span(request.body).subspan(sizeof(ask)), reply.body);
+  reply.error =
+      answer_ethtool(netlink_node(now_ps), ask.interface, std::span(request.body).subspan(sizeof(ask)), reply.body);
   if (reply.error != 0 || reply.body.size() > verbs::kMaxEthtool_B) reply.body.clear();
+  return reply;
+}
+
+Reply NodeView::refusal() {
+  verbs::Refusal told{};
+  const std::string text = changes_.take_refusal();
+  text.copy(told.text, sizeof(told.text) - 1);
+  return Reply::of(told);
+}
+
+Reply NodeView::change_interface(const Request& request) {
+  verbs::InterfaceChange ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  ask.interface[sizeof(ask.interface) - 1] = 0;
+  for (const NodePort& port : ports()) {
+    if (port.netdev != ask.interface) continue;
+    if (ask.request == SIOCSIFMTU) return Reply::failed(changes_.set_mtu(port, ask.value));
+    if (ask.request == SIOCSIFFLAGS) return Reply::failed(changes_.set_up(port, (ask.value & IFF_UP) != 0));
+    return Reply::failed(changes_.refuse(fmt::format("{}: addresses of ports are the lab's", changes_.name_of(port)),
+                                         "ip address shows them; docs/lab-file.md says where they are set"));
+  }
+  return Reply::failed(ENODEV);
+}
+
+Reply NodeView::write_file(const Request& request) {
+  verbs::LookUp ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  ask.name[sizeof(ask.name) - 1] = 0;
+  changes_.write_file(ports(), ask.name);
+  return Reply::failed(EACCES);
+}
+
+// The words: the command's name and its arguments.
+Reply NodeView::run_command(const Request& request, Time_ps now_ps) {
+  if (request.body.size() > verbs::kMaxNodeCommand_B) return Reply::failed(E2BIG);
+  std::vector<std::string> words;
+  std::string word;
+  for (const std::byte each : request.body) {
+    if (each != std::byte{0}) {
+      word += static_cast<char>(each);
+      continue;
+    }
+    words.push_back(std::exchange(word, ""));
+  }
+  if (words.empty() || !word.empty()) return Reply::failed(EINVAL);
+  CommandLine said = run_node_command(netlink_node(now_ps), words);
+  const std::string refused = changes_.take_refusal();
+  if (!refused.empty()) said.error += fmt::format("weft: {}\n", refused);
+  said.out.resize(std::min(said.out.size(), verbs::kMaxNodeCommand_B));
+  said.error.resize(std::min(said.error.size(), verbs::kMaxNodeCommand_B));
+  Reply reply = Reply::of(verbs::NodeCommandReply{said.status, static_cast<std::uint32_t>(said.out.size()),
+                                                  static_cast<std::uint32_t>(said.error.size())});
+  const std::string text = said.out + said.error;
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  reply.body.insert(reply.body.end(), first, first + text.size());
   return reply;
 }
 

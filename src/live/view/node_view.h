@@ -7,14 +7,16 @@
 #include <string>
 
 #include "live/os/node.h"
+#include "live/view/node_changes.h"
 #include "live/view/node_tree.h"
+#include "live/view/route_netlink.h"
 
 namespace weft::live {
 
 class NodeView {
  public:
   NodeView(lab::World& world, Node& node, const VerbsService& service, std::uint32_t host, verbs::Clock clock)
-      : world_(world), node_(node), service_(service), host_(host), clock_(clock) {}
+      : world_(world), node_(node), service_(service), host_(host), clock_(clock), changes_(world, host) {}
 
   // An empty folder: its name shows that there is such a node.
   void set_folder(const std::string& directory);
@@ -24,12 +26,23 @@ class NodeView {
 
   const std::vector<NodePort>& ports();
 
-  static bool is_mine(verbs::Op op) { return op >= verbs::Op::kInterfaces && op <= verbs::Op::kNameOf; }
+  // What programs change of the node is done by these commands.
+  void take_commands(NodeChanges::Run run) { changes_.take_commands(std::move(run)); }
+  NetlinkNode netlink_node(Time_ps now_ps) { return {world_, host_, ports(), now_ps, changes_}; }
+
+  static bool is_mine(verbs::Op op) {
+    return (op >= verbs::Op::kInterfaces && op <= verbs::Op::kNameOf) ||
+           (op >= verbs::Op::kRefusal && op <= verbs::Op::kNodeCommand);
+  }
   Reply answer(const Request& request, Time_ps now_ps);
 
  private:
   Reply interfaces(Time_ps now_ps);
   Reply ethtool(const Request& request, Time_ps now_ps);
+  Reply change_interface(const Request& request);
+  Reply refusal();
+  Reply write_file(const Request& request);
+  Reply run_command(const Request& request, Time_ps now_ps);
   Reply netlink(const Request& request, Time_ps now_ps);  // node_netlink.cc
 
   lab::World& world_;
@@ -40,6 +53,7 @@ class NodeView {
   std::string directory_;
   std::optional<std::vector<NodePort>> ports_;
   std::unique_ptr<NodeTree> tree_;
+  NodeChanges changes_;
 };
 
 }  // namespace weft::live

@@ -1,5 +1,6 @@
 #include "live/view/rdma_netlink.h"
 
+#include <fmt/format.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_netlink.h>
 
@@ -46,8 +47,12 @@ void answer_port(const NetlinkNode& node, const NodePort& port, const NetlinkQue
 
 void answer_statistics(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question,
                        NetlinkReply& reply) {
-  // With RDMA_NLDEV_ATTR_STAT_RES: counters of single queue pairs, which are not kept.
-  if (number_of(question.attributes(0), RDMA_NLDEV_ATTR_STAT_RES)) return;
+  // With RDMA_NLDEV_ATTR_STAT_RES: of single queue pairs. As on a host where none is bound to a counter there are none.
+  if (number_of(question.attributes(0), RDMA_NLDEV_ATTR_STAT_RES)) {
+    node.changes.refuse("no queue pair is bound to a counter of its own",
+                        fmt::format("rdma statistic show link {}/1 prints the port's", port.rdma));
+    return;
+  }
   put_device(reply, question.head.nlmsg_type, port);
   reply.put(RDMA_NLDEV_ATTR_PORT_INDEX, std::uint32_t{1});
   reply.begin_nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
@@ -101,7 +106,14 @@ bool answer_one(const NetlinkNode& node, Node& programs, const NodePort& port, c
 void answer_rdma(const NetlinkNode& node, Node& programs, const NetlinkQuestion& question, NetlinkReply& reply) {
   const auto command = static_cast<std::uint16_t>(RDMA_NL_GET_OP(question.head.nlmsg_type));
   if (RDMA_NL_GET_CLIENT(question.head.nlmsg_type) != RDMA_NL_NLDEV) return reply.error(EINVAL);
-  if (changes_rdma(command)) return reply.error(EPERM);
+  if (changes_rdma(command)) {
+    const bool counters = command == RDMA_NLDEV_CMD_STAT_SET || command == RDMA_NLDEV_CMD_STAT_DEL;
+    return reply.error(node.changes.refuse(
+        counters ? "counters are kept for ports and queue pairs as they are" : "RDMA devices are the lab's",
+        counters ? fmt::format("rdma statistic show link {}/1 prints the port's",
+                               node.ports.empty() ? "DEVICE" : node.ports.front().rdma)
+                 : std::string("add a NIC to the node in the lab, then weft down; weft up LAB")));
+  }
   if (command == RDMA_NLDEV_CMD_SYS_GET) {
     reply.begin(question.head.nlmsg_type);
     reply.put(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, kSharedNamespace);

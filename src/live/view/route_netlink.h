@@ -1,9 +1,9 @@
 // NETLINK_ROUTE of a node: links, addresses, routes, neighbours, rules and DCB, as ip, dcb and libraries ask for them.
-// Nothing can be changed.
+// Changes are refused, but for PFC (node_changes.h).
 #pragma once
 
 #include "live/view/netlink_message.h"
-#include "live/view/node_port.h"
+#include "live/view/node_changes.h"
 
 namespace weft::live {
 
@@ -13,6 +13,7 @@ struct NetlinkNode {
   std::uint32_t host;
   const std::vector<NodePort>& ports;
   Time_ps now_ps;
+  NodeChanges& changes;
 };
 
 void answer_route(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);

@@ -1,0 +1,93 @@
+#include "live/view/node_changes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace weft::live {
+
+namespace {
+
+std::string priority_list(std::uint8_t priorities) {
+  std::vector<int> numbers;
+  for (int priority = 0; priority < 8; ++priority) {
+    if ((priorities >> priority & 1) != 0) numbers.push_back(priority);
+  }
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+}  // namespace
+
+std::string lab_remedy(const std::string& key, const std::string& value) {
+  return fmt::format("weft down; weft up LAB --set '{}={}'", key, value);
+}
+
+std::string port_key(const lab::Lab& lab, const NodePort& port, const std::string& key) {
+  const lab::HostConfig& host = lab.hosts[port.ref.host];
+  if (host.of_fabric) return "fabric.host." + key;
+  return fmt::format("nodes.{}.nics[{}].ports.{}.{}", host.name, port.ref.nic, port.config->name, key);
+}
+
+std::string NodeChanges::name_of(const NodePort& port) const {
+  return world_.lab().hosts[host_].name + ":" + port.netdev;
+}
+
+int NodeChanges::refuse(std::string what, std::string remedy) {
+  refusal_ = fmt::format("{}; {}", what, remedy);
+  return EPERM;
+}
+
+int NodeChanges::refuse_in_lab(const std::string& what, const std::string& key, const std::string& value) {
+  return refuse(what, lab_remedy(key, value));
+}
+
+int NodeChanges::set_mtu(const NodePort& port, std::uint32_t mtu_B) {
+  if (port.config->netdev_mtu_B == mtu_B) return 0;
+  return refuse_in_lab(fmt::format("{}: the MTU is {} B, by the lab", name_of(port), port.config->netdev_mtu_B),
+                       port_key(world_.lab(), port, "mtu"), fmt::format("{} B", mtu_B));
+}
+
+int NodeChanges::set_up(const NodePort& port, bool up) {
+  if (up) return 0;  // a port of the lab is never switched off by its node
+  return refuse(fmt::format("{}: a node does not switch its ports off", name_of(port)),
+                fmt::format("weft link {} down", name_of(port)));
+}
+
+int NodeChanges::write_file(const std::vector<NodePort>& ports, const std::string& path) {
+  const std::string& node = world_.lab().hosts[host_].name;
+  for (const NodePort& port : ports) {
+    const bool device = path.find("/" + port.rdma + "/") != path.npos;
+    if (!device && path.find("/" + port.netdev + "/") == path.npos) continue;
+    const std::string key = fmt::format("nodes.{}.qos.", node);
+    if (path.ends_with("/traffic_class") || path.ends_with("/default_roce_tos"))
+      return refuse_in_lab(fmt::format("{}: the traffic class of RoCE is DSCP {}, by the lab (106 is DSCP 26)",
+                                       name_of(port), world_.lab().hosts[host_].qos.dscp),
+                           key + "dscp", "26");
+    if (path.ends_with("/mtu"))
+      return refuse_in_lab(fmt::format("{}: the MTU is {} B, by the lab", name_of(port), port.config->netdev_mtu_B),
+                           port_key(world_.lab(), port, "mtu"), "9000 B");
+    if (path.find("/ecn/") != path.npos)
+      return refuse(fmt::format("{}: congestion control is set for the port", name_of(port)),
+                    fmt::format("weft set --list {}", name_of(port)));
+  }
+  return refuse(fmt::format("{} of {} is shown, not written", path, node),
+                fmt::format("weft set --list {} shows what can be changed", node));
+}
+
+int NodeChanges::set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps now_ps) {
+  const std::string list = priority_list(priorities), name = name_of(port);
+  if (!run_)
+    return refuse(fmt::format("{}: PFC cannot be changed during weft run", name),
+                  fmt::format("set qos.pfc.priorities: {} in the lab", list));
+  const auto done = run_({"set", name, "pfc.priorities", list}, now_ps);
+  if (done) return 0;
+  return refuse(fmt::format("{}: {}", name, done.error().message), done.error().remedy);
+}
+
+std::string NodeChanges::take_refusal() {
+  return std::exchange(refusal_, "");
+}
+
+}  // namespace weft::live
