@@ -109,13 +109,16 @@ void RcTransport::check_spacing(const Frame& frame, const RcFlow& flow) {
 // A PSN that nobody had seen here, next in order.
 void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   if (flow.unsent_psn != kNone) [[unlikely]] {
-    // The ACK was for a packet that was sent only now. Stamps of a host's two directions may be swapped by a little.
+    // The ACK was for a packet that is sent only now, or later, or never. Stamps of a host's two directions may be
+    // swapped by a little: then that packet follows at once.
     constexpr std::int64_t kSwapped_ns = 2000;
-    if (frame.time_ns - flow.unsent_ns <= kSwapped_ns)
-      ++late_at(frame.point).impossible;
-    else
+    if (frame.time_ns - flow.unsent_ns > kSwapped_ns) {
       note(Trouble::kAckUnsent, flow.unsent_frame, flow.unsent_ns, flow.unsent_psn, flow, frame.psn);
-    flow.unsent_psn = kNone;
+      flow.unsent_psn = kNone;
+    } else if (psn_ahead(psn_plus(frame.psn, span - 1), flow.unsent_psn) >= 0) {
+      ++late_at(frame.point).impossible;
+      flow.unsent_psn = kNone;
+    }
   }
   // The timer runs from the first packet that waits for an ACK.
   if (flow.awaited.empty() && psn_ahead(flow.next, flow.acked) == 1) flow.timer_ns = frame.time_ns;
