@@ -18,6 +18,8 @@ std::uint32_t distance(std::uint32_t from, std::uint32_t psn) {
 
 void Streams::find_reverse(StreamId id, const Frame& frame) {
   Stream& answers = streams_[id];
+  // One attempt for each READ: those that were asked for before the capture began have many responses.
+  if (wire::is_middle(frame.opcode) || wire::is_last(frame.opcode)) return;
   if (answers.attempts == kMostAttempts) return;
   ++answers.attempts;
   const auto newest = newest_.find(Pair{frame.point, frame.dst, frame.src});

@@ -1,5 +1,7 @@
 // What the responder says: ACKs are cumulative, a NAK names the PSN that is expected and acknowledges what is before it
 // (IBTA vol 1, 9.7.5).
+#include <algorithm>
+
 #include "analyze/rc_transport.h"
 #include "wire/aeth_syndrome.h"
 
@@ -25,6 +27,10 @@ bool is_reserved(std::uint8_t syndrome) {
   return kind == wire::AethKind::kReserved || (kind == wire::AethKind::kNak && !wire::nak_code(syndrome));
 }
 
+// After a NAK one packet comes, and the responder asks for the next one, though that had come: it was late, and what
+// had overtaken it was discarded. Or it was sent again, and those behind it were lost: hardly so many in a row.
+constexpr std::uint32_t kFewestBehindLate = 3;
+
 }  // namespace
 
 void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
@@ -37,7 +43,8 @@ void RcTransport::see_answer(const Frame& frame, RcFlow& flow) {
   flow.last_answer_frame = frame.number;
   if (frame.has_aeth && is_reserved(frame.syndrome)) [[unlikely]]
     return see_reserved(frame, flow);
-  if (psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked) return see_earlier(frame, flow);
+  const bool is_earlier = psn_ahead(frame.psn, flow.first_psn) < 0 && !flow.has_acked;
+  if (is_earlier && !wire::has_payload(frame.opcode)) return see_earlier(frame, flow);
   if (wire::has_payload(frame.opcode)) {
     ++flow.response_packets;
     flow.response_payload_B += frame.payload_B;
@@ -71,8 +78,11 @@ void RcTransport::see_reserved(const Frame& frame, RcFlow& flow) {
 
 // Of what was sent before the capture began, or was lost before this point: a NAK explains what is sent again.
 void RcTransport::see_earlier(const Frame& frame, RcFlow& flow) {
-  if (!frame.has_aeth || wire::has_payload(frame.opcode)) return;
+  if (!frame.has_aeth) return;
   if (frame.syndrome == kNakType << 5) {
+    flow.expected = frame.psn;
+    flow.skipped_ns = kInSequence;
+    flow.nak_is_of_passed = false;
     flow.nak_open = true;
     flow.nak_psn = frame.psn;
     flow.nak_ns = frame.time_ns;
@@ -94,14 +104,7 @@ bool RcTransport::begins_anew(const Frame& frame, const RcFlow& flow) const {
 
 void RcTransport::begin_anew(RcFlow& flow) {
   flow.pass.open = false;
-  if (flow.pass.cause == Cause::kTimeout && flow.trouble) {
-    FlowTrouble& trouble = *flow.trouble;
-    --trouble.count[static_cast<std::size_t>(Trouble::kTimeout)];
-    std::erase_if(trouble.first, [&flow](const Incident& incident) {
-      return incident.trouble == Trouble::kTimeout && incident.frame == flow.pass.frame;
-    });
-    if (!trouble.waits.empty() && trouble.waits.back().ns == flow.pass.waited_ns) trouble.waits.pop_back();
-  }
+  forget_timeout(flow);
   forget_connection(flow);
   flow.acked = psn_plus(flow.first_psn, kPsnMask);
   flow.next = flow.cursor;
@@ -127,7 +130,7 @@ void RcTransport::see_ack(const Frame& frame, RcFlow& flow) {
   if (begins_anew(frame, flow)) begin_anew(flow);
   check_order(frame, flow);
   flow.timeouts_in_a_row = flow.rnr_in_a_row = 0;
-  if (frame.operation() == wire::Opcode::kAck && implies_nak(frame.psn, frame, flow)) return;
+  answer_reads_before(frame.psn, frame, flow);
   const bool moved = psn_ahead(frame.psn, flow.acked) > 0;
   acknowledge(frame.psn, frame, flow);
   if (frame.psn == flow.acked || moved) check_msn(frame, flow);
@@ -159,6 +162,11 @@ void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
 void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flow) {
   if (psn_ahead(psn, flow.acked) <= 0) return;
   flow.acked = psn;
+  if (psn_ahead(psn, flow.expected) >= 0) {
+    see_selective(psn, flow);
+    flow.expected = psn_plus(psn, 1);
+    flow.skipped_ns = kInSequence;
+  }
   flow.has_acked = true;
   flow.timer_ns = frame.time_ns;
   if (!flow.pass.open) flow.passes_since_ack = false;
@@ -185,6 +193,7 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
   while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
     const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;
     const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
+    flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, packets);
     see_not_captured(frame, packets, flow);
     holes.front().first = end;
     if (holes.front().first == holes.front().end) holes.erase(holes.begin());
@@ -195,8 +204,7 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
 void RcTransport::see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow) {
   note(Trouble::kNotCaptured, frame, flow, packets);
   if (flow.trouble) flow.trouble->missed_packets += packets;
-  if (frame.point >= incomplete_.size()) incomplete_.resize(frame.point + 1);
-  incomplete_[frame.point] = true;
+  set_incomplete(flow.point);
 }
 
 void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow) {
@@ -235,26 +243,47 @@ void RcTransport::see_nak(const Frame& frame, RcFlow& flow) {
   else if (beyond || below)
     note(Trouble::kWrongNakPsn, frame, flow, beyond ? flow.next : flow.acked);
   if (beyond || below) return;
-  FlowTrouble* trouble = flow.trouble.get();
   // A responder that discards what overtook asks for the packet behind the late one, though that came before.
   if (flow.pass.open && flow.pass.packets == 1 && flow.pass.fills == 1) end_pass(PassEnd::kJumped, flow);
-  if (trouble != nullptr && !flow.selective && trouble->late_psn != kNone &&
-      psn_plus(trouble->late_psn, 1) == frame.psn) {
-    ++trouble->naks_after_late;
-    late_original(frame, flow);
-  }
-  if (trouble != nullptr && !repeated)
-    for (const Hole& hole : trouble->holes)
-      if (hole.first == frame.psn) {
-        const std::int64_t waited_ns = frame.time_ns - hole.since_ns;
-        trouble->generation.add(waited_ns);
-        if (waited_ns > kSlowNak_ns) note(Trouble::kSlowNak, frame, flow, waited_ns);
-      }
+  place_nak(frame, repeated, flow);
   flow.nak_open = true;
   flow.nak_seen_since = false;
   flow.nak_psn = frame.psn;
   flow.nak_ns = frame.time_ns;
-  if (!implies_nak(psn_plus(frame.psn, kPsnMask), frame, flow)) acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
+  answer_reads_before(frame.psn, frame, flow);
+  acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
+}
+
+// Where was the packet lost that the responder waits for, before this point or behind it?
+void RcTransport::place_nak(const Frame& frame, bool repeated, RcFlow& flow) {
+  FlowTrouble* trouble = trouble_of(flow);
+  if (trouble == nullptr) return;
+  // A packet that filled a hole may have come while the NAK was made.
+  flow.nak_is_of_passed = psn_ahead(frame.psn, flow.expected) != 0 && !holds(trouble->holes, frame.psn) &&
+                          !holds(trouble->filled, frame.psn);
+  if (!repeated && flow.nak_is_of_passed) ++trouble->lost_behind;
+  const Hole& gap = trouble->pass_gap;
+  if (!flow.nak_is_of_passed && gap.first != gap.end && psn_ahead(frame.psn, gap.first) >= 0 &&
+      psn_ahead(frame.psn, gap.end) < 0) {
+    const auto packets = static_cast<std::uint32_t>(psn_ahead(gap.end, frame.psn));
+    const bool is_behind_single = trouble->late_psn != kNone && gap.first == psn_plus(trouble->late_psn, 1);
+    if (is_behind_single && packets >= kFewestBehindLate && !flow.selective) {
+      late_original(frame, flow);
+    } else {
+      trouble->lost_again += packets;
+      trouble->lost_behind_late = is_behind_single ? packets : 0;
+    }
+    trouble->pass_gap = {};
+  }
+  const bool has_gap = !flow.selective || holds(trouble->holes, frame.psn);
+  if (!repeated && !flow.nak_is_of_passed && has_gap && flow.skipped_ns != kInSequence) {
+    const std::int64_t waited_ns = frame.time_ns - flow.skipped_ns;
+    trouble->generation.add(waited_ns);
+    if (waited_ns > kSlowNak_ns) note(Trouble::kSlowNak, frame, flow, waited_ns);
+  }
+  if (psn_ahead(frame.psn, flow.expected) > 0) see_selective(psn_plus(frame.psn, kPsnMask), flow);
+  flow.expected = frame.psn;
+  flow.skipped_ns = kInSequence;
 }
 
 void RcTransport::see_rnr(const Frame& frame, RcFlow& flow) {
@@ -266,6 +295,8 @@ void RcTransport::see_rnr(const Frame& frame, RcFlow& flow) {
   flow.rnr_psn = frame.psn;
   flow.rnr_ns = frame.time_ns;
   flow.rnr_timer_ns = kRnrTimer_10us[frame.syndrome & 31] * std::int64_t{10'000};
+  flow.expected = frame.psn;
+  flow.skipped_ns = kInSequence;
   acknowledge(psn_plus(frame.psn, kPsnMask), frame, flow);
 }
 

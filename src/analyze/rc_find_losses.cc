@@ -75,11 +75,12 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     std::uint64_t open = 0;
     for (const Hole& hole : trouble.holes) open += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
     const bool never_again = near.transport == wire::kUcTransport;
-    const std::uint64_t not_lost =
-        trouble.missed_packets + count_of(near, Trouble::kReordered) + (never_again ? 0 : open);
-    if (trouble.gap_packets > not_lost)
-      losses.push_back({trouble.gap_packets - not_lost,
-                        fmt::format("between the requester and {}", context.point_name(near)), story_of(view, near)});
+    const std::uint64_t not_lost = count_of(near, Trouble::kReordered) + (never_again ? 0 : open);
+    // What is asked for and still missing may never have been sent.
+    const std::uint64_t lost = trouble.gap_packets + (open == 0 ? trouble.lost_again : 0);
+    if (lost > not_lost)
+      losses.push_back({lost - not_lost, fmt::format("between the requester and {}", context.point_name(near)),
+                        story_of(view, near)});
   }
   for (std::size_t i = 0; i + 1 < view.side.flows.size(); ++i) {
     const RcFlow& before = *view.side.flows[i];
@@ -90,12 +91,8 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
                         story_of(view, after), false, &before, &after});
   }
   if (!view.in_order()) return losses;
-  // A NAK without a gap at the last point: lost behind it.
-  const std::uint64_t naks = count_of(far, Trouble::kSequenceNak) - count_of(far, Trouble::kRepeatedNak) -
-                             count_of(far, Trouble::kWrongNakPsn) - (far.trouble ? far.trouble->naks_after_late : 0);
-  const std::uint64_t with_gap = far.trouble ? far.trouble->generation.count() : 0;
-  if (naks > with_gap)
-    losses.push_back({naks - with_gap, fmt::format("between {} and the responder", context.point_name(far)),
+  if (far.trouble && far.trouble->lost_behind > 0)
+    losses.push_back({far.trouble->lost_behind, fmt::format("between {} and the responder", context.point_name(far)),
                       story_of(view, far), true});
   return losses;
 }
@@ -255,7 +252,7 @@ void find_never_sent(const SideView& view, SideFindings& out) {
   std::uint64_t packets = 0;
   for (const Hole& hole : near.trouble->holes) {
     constexpr std::int64_t kLong_ns = 1'000'000, kAfterNak_ns = 100'000;
-    const bool asked = near.nak_open && near.nak_psn == hole.first && near.last_ns - near.nak_ns > kAfterNak_ns;
+    const bool asked = near.naks > 0 && near.nak_psn == hole.first && near.last_ns - near.nak_ns > kAfterNak_ns;
     if (asked || near.last_ns - hole.since_ns > kLong_ns)
       packets += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
   }
@@ -267,6 +264,53 @@ void find_never_sent(const SideView& view, SideFindings& out) {
                        packets,
                        evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
                        {firmware_remedy("the requester, " + view.requester_address)}});
+}
+
+void find_late(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  const auto add = [&](const RcFlow& flow, Trouble trouble, std::string_view one, std::string_view several) {
+    const std::uint32_t late = count_of(flow, trouble);
+    if (late == 0) return;
+    out.add(
+        view.place,
+        {"psn.reordered",
+         fmt::format("{} late, behind packets that were sent later{}", counted(late, one, several), again_text(near)),
+         "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
+         "packet), or one device delays them",
+         late,
+         evidence_of(view.context, flow, trouble, "PSN {psn}: late"),
+         {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
+          {"NIC",
+           "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
+           "receive is wanted on both ends"}}});
+  };
+  add(far, Trouble::kReordered, "packet came", "packets came");
+  add(near, Trouble::kLateResponse, "READ response came", "READ responses came");
+}
+
+void find_not_captured(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  // What is not looked into has PSNs, too.
+  if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
+  const std::uint64_t packets = near.trouble->missed_packets, responses = near.trouble->missed_responses;
+  if (packets + responses == 0) return;
+  std::string what;
+  if (packets > 0)
+    what =
+        fmt::format("{} acknowledged that the capture does not hold", counted(packets, "packet was", "packets were"));
+  if (responses > 0)
+    what += fmt::format("{}{} missing in the capture and not requested again", what.empty() ? "" : "; ",
+                        counted(responses, "READ response is", "READ responses are"));
+  out.add(view.place, {"capture.lost",
+                       std::move(what),
+                       "the capture missed them (a mirror port or a host that is too slow), or they took another path",
+                       packets + responses,
+                       evidence_of(view.context, near, Trouble::kNotCaptured,
+                                   packets == 0 ? "PSN {psn}: {packets} before it {are} missing" : "ACK of PSN {psn}"),
+                       {{"capture",
+                         "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
+                         "between the two ends"}}});
 }
 
 }  // namespace
@@ -307,36 +351,10 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (!view.has_exact_order()) return;
   find_reads_lost(view, out);
   find_never_sent(view, out);
-  // What is not looked into has PSNs, too.
-  const bool is_read = !view.context.streams[near.stream].has_unread_opcodes;
-  if (near.trouble && near.trouble->missed_packets > 0 && view.in_order() && is_read)
-    out.add(view.place,
-            {"capture.lost",
-             fmt::format("{} acknowledged that the capture does not hold",
-                         counted(near.trouble->missed_packets, "packet was", "packets were")),
-             "the capture missed them (a mirror port or a host that is too slow), or they took another path",
-             near.trouble->missed_packets,
-             evidence_of(view.context, near, Trouble::kNotCaptured, "ACK of PSN {psn}"),
-             {{"capture",
-               "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
-               "between the two ends"}}});
+  find_not_captured(view, out);
 
   const bool several = view.side.flows.size() > 1;
-  const std::uint32_t late = count_of(far, Trouble::kReordered);
-  if (late > 0)
-    out.add(
-        view.place,
-        {"psn.reordered",
-         fmt::format("{} late, behind packets that were sent later{}", counted(late, "packet came", "packets came"),
-                     again_text(near)),
-         "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
-         "packet), or one device delays them",
-         late,
-         evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late"),
-         {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
-          {"NIC",
-           "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
-           "receive is wanted on both ends"}}});
+  find_late(view, out);
   if (!view.in_order()) return;  // what comes twice was asked for
   const std::uint32_t twice = count_of(far, Trouble::kDuplicated);
   const std::uint32_t sent_twice = several ? count_of(near, Trouble::kDuplicated) : 0;

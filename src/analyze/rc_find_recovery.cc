@@ -8,6 +8,7 @@ namespace {
 
 // A requester that begins so often with the same packet, after so many packets, does not get on.
 constexpr std::uint32_t kLivelockRestarts = 4, kLivelockPackets = 64;
+constexpr std::uint32_t kSlowReturns = 3;
 
 }  // namespace
 
@@ -56,6 +57,18 @@ void find_recovery(const SideView& view, SideFindings& out) {
              count,
              evidence_of(view.context, far, Trouble::kSlowNak, "NAK of PSN {psn}, {time} after the gap"),
              {firmware_remedy("the responder, " + view.responder_address)}});
+  // Behind the loss, one slow packet may be one whose first copy was lost; most of them are not.
+  const std::uint32_t returns = count_of(near, Trouble::kSlowReturn);
+  if (near.trouble && returns >= kSlowReturns && returns > near.trouble->reaction.count())
+    out.add(view.place,
+            {"nak-latency.reaction",
+             fmt::format("{} came more than 500 us after the NAK, {} sooner", counted(returns, "retransmission"),
+                         near.trouble->reaction.count()),
+             "the requester reacts slowly to NAKs, or its rate is cut so far that the packet waits for its turn",
+             returns,
+             evidence_of(view.context, near, Trouble::kSlowReturn, "PSN {psn} again, {time} after the NAK"),
+             {{"NIC", "rdma statistic show link DEVICE/1: rp_cnp_handled, roce_slow_restart (the rate after a NAK)"},
+              firmware_remedy("the requester, " + view.requester_address)}});
   if (const std::uint32_t count = count_of(near, Trouble::kSlowReaction); count > 0)
     out.add(view.place,
             {"nak-latency.reaction",

@@ -64,6 +64,13 @@ void SideFindings::add(const std::string& place, SideFinding finding) {
                   std::move(finding.evidence), std::move(finding.remedies)});
 }
 
+bool SideFindings::explains_retransmissions(std::size_t known) const {
+  return std::any_of(all_.begin() + static_cast<std::ptrdiff_t>(known), all_.end(), [](const Finding& finding) {
+    constexpr std::string_view kChecks[] = {"psn.", "timeout.", "rnr.", "nak.", "read-response.", "livelock."};
+    return std::ranges::any_of(kChecks, [&finding](std::string_view check) { return finding.id.starts_with(check); });
+  });
+}
+
 void SideFindings::flush(Findings& findings) {
   std::stable_sort(all_.begin(), all_.end(),
                    [](const Finding& one, const Finding& other) { return one.count > other.count; });
@@ -103,10 +110,7 @@ void count_side(const RcSide& side, Looked& looked) {
   const std::uint8_t writes = 1U << static_cast<unsigned>(Verb::kWrite) | 1U << static_cast<unsigned>(Verb::kWriteImm);
   looked.messages += near.messages_sent;
   if ((near.verbs & writes) != 0) looked.writes += near.messages_sent;
-  // Packets sent again and no answer that says why: neither healthy nor not.
-  const bool unexplained = near.retransmitted > 0 && (near.answers == 0 || near.answers_unread);
-  if (unexplained) looked.unexplained += near.retransmitted;
-  if (!unexplained || count_of(near, Trouble::kTimeout) > 0) looked.requests += near.packets;
+  looked.requests += near.packets;
   looked.naks += far.naks;
   looked.acks += far.acks;
   looked.msns += far.msn_known ? far.acks : 0;
@@ -122,11 +126,13 @@ void count_side(const RcSide& side, Looked& looked) {
 }
 
 void judge_transport(const Looked& looked, const RcTransport& transport, Findings& findings) {
-  constexpr std::string_view kNoReason = "packets were sent again, and no answer that says why";
+  // What stands in the column "sent again" is explained by a finding; otherwise it is neither healthy nor not.
+  constexpr std::string_view kNoReason = "packets were sent again, and nothing here says why";
   constexpr std::string_view kNoConnection = "no packet of a connection (RC, XRC, UC)";
   findings.judge("opcode-sequence", looked.messages, "messages", kNoConnection);
   findings.judge("message-length", looked.writes, "messages", "no RDMA WRITE from its first packet on");
-  findings.judge("psn", looked.requests, "requests", looked.unexplained > 0 ? kNoReason : kNoConnection);
+  findings.judge("psn", looked.unexplained > 0 ? 0 : looked.requests, "requests",
+                 looked.unexplained > 0 ? kNoReason : kNoConnection);
   findings.judge("nak", looked.naks, "NAKs",
                  transport.unpaired_naks() > 0 ? "NAKs, and not the requests that they answer" : "no NAK");
   findings.judge("ack", looked.acks, "ACKs", "no ACK with its requests");
@@ -184,14 +190,16 @@ void find_transport_troubles(const RcContext& context, std::span<const RcConvers
       const RcSide& side = forward ? conversation.forward : conversation.backward;
       if (side.empty()) continue;
       const RcFlow& near = side.at_requester();
-      if (side.flows.size() == 1 && !near.trouble && near.awaited.empty()) continue;
+      if (side.flows.size() == 1 && !near.trouble && near.awaited.empty() && near.retransmitted == 0) continue;
       const Conversation& from = forward ? conversation.summary : turned;
       const detail::SideView view{context, side, places[forward ? 0 : 1], from.a, from.b};
+      const std::size_t known = out.size();
       detail::find_losses(view, out);
       detail::find_timeouts(view, out);
       detail::find_refusals(view, out);
       detail::find_broken_rules(view, out);
       detail::find_recovery(view, out);
+      if (!out.explains_retransmissions(known)) looked.unexplained += near.retransmitted;
     }
   }
   out.flush(findings);

@@ -33,6 +33,9 @@ class SideFindings {
  public:
   void add(const std::string& place, SideFinding finding);
   void flush(Findings& findings);
+  // Is there a finding beyond the first `known` ones that says why packets were sent again?
+  bool explains_retransmissions(std::size_t known) const;
+  std::size_t size() const { return all_.size(); }
 
  private:
   std::vector<Finding> all_;

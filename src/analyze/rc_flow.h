@@ -17,7 +17,9 @@
 namespace weft::analyze {
 
 inline constexpr std::uint32_t kPsnMask = 0xffffff;
-inline constexpr std::uint64_t kAtomic_B = 8;  // an atomic moves one word
+inline constexpr std::int64_t kInSequence = -1;
+inline constexpr std::int64_t kShortestTimer_ns = 8'000;  // nobody's is shorter: 4.096 us x 2^1
+inline constexpr std::uint64_t kAtomic_B = 8;             // an atomic moves one word
 
 // How far `psn` is ahead of `from`: negative where it is behind (IBTA vol 1, 9.7.1: half of the circle each).
 constexpr std::int32_t psn_ahead(std::uint32_t psn, std::uint32_t from) {
@@ -87,11 +89,13 @@ enum class Trouble : std::uint8_t {
   kSlowNak,
   kSlowReaction,
   kNotCaptured,  // acknowledged, but never seen here
+  kSlowReturn,   // back long after its NAK, at a point behind the loss: its copies may have been lost, too
   kAskedAgain,   // a READ or atomic whose answer was seen here, or should have been
+  kLateResponse,
   kReservedSyndrome,
   kStrayPsn,  // far away from those before and behind it
 };
-inline constexpr std::size_t kTroubles = 32;
+inline constexpr std::size_t kTroubles = 34;
 
 struct Incident {
   std::uint64_t frame = 0;
@@ -107,15 +111,27 @@ struct Hole {
   std::int64_t since_ns = 0;
 };
 
+// A READ of whose responses some have not come yet.
 struct OutstandingRead {
   std::uint32_t first = 0, end = 0;  // PSNs; end == first where the path MTU is not known yet
-  std::uint32_t next = 0;            // of the response that is expected
-  std::uint64_t left_B = 0;
-  bool at_start = true, broken = false;  // broken: there was a gap, until it is asked for again
-  bool asked_again = false;              // until its first response: those that come before are of the first time
-  std::uint32_t passed_over = 0;         // responses to later READs since
-  std::uint32_t counted = 0;             // PSN up to which its bytes were counted
+  std::uint32_t length_B = 0;
+  std::uint32_t followed_by = kNone;  // by the request with this PSN, where the path MTU was not known then
+  bool again = false;                 // asked for again: what still comes may be of the first time
 };
+
+// Responses that were skipped. Lost when the requester asks for them again; otherwise it has them, and the capture has
+// not.
+struct ResponseGap {
+  std::uint32_t first = 0, packets = 0;  // some of them may have come since
+  std::uint32_t end = 0;
+  std::uint32_t before_psn = 0;  // of the answer that showed the gap
+  std::int64_t time_ns = 0;
+  std::uint64_t frame = 0;
+};
+
+// Is `psn` in one of the holes? Then no longer, nor are those behind it, `span` together.
+bool take_from(std::vector<Hole>& holes, std::uint32_t psn, std::uint32_t span);
+bool holds(const std::vector<Hole>& holes, std::uint32_t psn);
 
 // An interval of the retransmission timer: how long the requester had waited.
 struct Waited {
@@ -124,19 +140,35 @@ struct Waited {
   std::uint32_t payload_B = 0;  // of the packet that was sent again
 };
 
+// A pass after a NAK that left out packets which had come before: selective repeat, if the responder acknowledges them.
+struct SelectivePass {
+  bool open = false;
+  std::uint32_t expected = 0, start_psn = 0, packets = 0;
+  std::int64_t start_ns = 0;
+  std::uint64_t frame = 0;
+};
+
 // Only flows in which something happened have one.
 struct FlowTrouble {
   std::array<std::uint32_t, kTroubles> count{};
   std::vector<Incident> first;
   std::vector<Hole> holes;
-  std::vector<Waited> waits;          // of timeouts, the first ones
-  LogHistogram generation, reaction;  // of NAKs
+  std::vector<Hole> uncounted_responses;   // skipped and not seen since
+  std::vector<ResponseGap> response_gaps;  // of which it is not known whether they are asked for again
+  std::vector<Waited> waits;               // of timeouts, the first ones
+  LogHistogram generation, reaction;       // of NAKs
   std::int64_t rnr_waited_ns = 0;
-  std::uint64_t gap_packets = 0;      // PSNs skipped here, together
-  std::uint64_t missed_packets = 0;   // of those, acknowledged and never seen here
-  std::uint32_t late_psn = kNone;     // a hole filled by one packet although a NAK had gone: late, or selective repeat
-  std::uint32_t naks_after_late = 0;  // NAKs for what a late packet made the responder discard
-  std::uint32_t restarts = 0;         // passes after NAKs, in a row, that began with the same PSN
+  std::uint64_t gap_packets = 0;       // PSNs skipped here and not known to have passed, together
+  std::uint64_t missed_packets = 0;    // acknowledged or answered, and never seen here
+  std::uint64_t missed_responses = 0;  // skipped, and never asked for again
+  std::uint32_t late_psn = kNone;      // a hole filled by one packet although a NAK had gone: late, or selective repeat
+  std::vector<Hole> filled;            // holes that a retransmission has filled; the packets themselves may be late
+  Hole pass_gap;                       // PSNs that the newest pass left out: lost again, or selective repeat
+  std::uint64_t lost_again = 0;        // of what is sent again, before this point
+  std::uint32_t lost_behind_late = 0;  // of those, behind a packet that may have been late
+  std::uint64_t lost_behind = 0;       // NAKs of packets that passed this point
+  SelectivePass selective;
+  std::uint32_t restarts = 0;  // passes after NAKs, in a row, that began with the same PSN
   std::uint32_t restart_packets = 0, restart_psn = kNone, most_restarts = 0, most_restart_packets = 0;
   std::int64_t restart_ns = 0, most_restart_ns = 0;
   std::uint64_t restart_frame = 0;
@@ -191,6 +223,8 @@ struct Pass {
   std::int64_t start_ns = 0, waited_ns = 0;
   std::uint64_t frame = 0;
   bool skipped = false;  // left out packets on its way
+  bool earlier = false;  // began before the first packet of the capture: what asked for it may not be there
+  std::uint32_t skipped_from = kNone;  // by its newest packet
 };
 
 enum class InMessage : std::uint8_t { kNothing, kSend, kWrite, kUnknown };
@@ -203,6 +237,9 @@ struct RcFlow {
   std::uint16_t verbs = 0;  // bit by Verb
   std::uint32_t path_mtu_B = 0;
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
+  // What the responder waits for, by the packets and answers at this point; where it was skipped, since when.
+  std::uint32_t expected = 0;
+  std::int64_t skipped_ns = kInSequence;
 
   std::uint32_t message_psn = 0, dma_len = 0;
   std::uint64_t message_B = 0;
@@ -223,14 +260,19 @@ struct RcFlow {
   std::uint64_t answers = 0, acks = 0, credit_acks = 0, response_packets = 0, response_payload_B = 0,
                 response_wire_B = 0;
   std::int64_t first_answer_ns = 0, last_answer_ns = 0, least_rtt_ns = -1;
-  std::uint32_t first_answer_psn = 0, last_answer_psn = 0, read_frontier = 0;
-  bool read_started = false;
-  bool reads_unknown = false;   // READ requests without their RETH: a short snap length
-  bool reads_lost = false;      // responses were lost: which ones are due is not certain any more
-  bool answers_unread = false;  // ACKs without their AETH
+  std::uint32_t first_answer_psn = 0, last_answer_psn = 0;
+  // Responses: one beyond the newest, and the next one in sequence, which is behind where some are sent again.
+  std::uint32_t read_frontier = 0, read_next = 0;
+  std::uint32_t asked_psn = kNone;                  // asked for again; its first response has not come yet
+  std::uint16_t unasked_reads = 0;                  // answered in full before a request with their PSNs was seen
+  bool read_started = false, read_unasked = false;  // unasked: the response before was of a READ without its request
+  bool reads_unknown = false;                       // READ requests without their RETH: a short snap length
+  bool reads_lost = false;                          // responses were lost: which ones are due is not certain any more
+  bool answers_unread = false;                      // ACKs without their AETH
   std::uint64_t last_answer_frame = 0;
-  std::uint32_t nak_psn = 0, rnr_psn = 0, implied_psn = 0;
-  bool nak_open = false, nak_seen_since = true, rnr_open = false, implied_open = false;
+  std::uint32_t nak_psn = 0, rnr_psn = 0;
+  bool nak_open = false, nak_seen_since = true, rnr_open = false;
+  bool nak_is_of_passed = false;  // the packet that the NAK asks for had passed here
   std::int64_t nak_ns = 0, rnr_ns = 0, rnr_timer_ns = 0;
   std::uint32_t rnr_in_a_row = 0, timeouts_in_a_row = 0, naks = 0;
   bool fatal = false;

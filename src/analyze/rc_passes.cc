@@ -1,13 +1,13 @@
 // What is sent again, and why. A pass begins where a request is behind the newest one and ends where the requester is
 // back at it. What explains the pass is looked for in this order: a NAK, an RNR NAK, READ responses with a gap, a wait
 // as long as a timer; without an explanation it is the network's work (late or twice), or the requester's mistake.
+#include <algorithm>
+
 #include "analyze/rc_transport.h"
 
 namespace weft::analyze {
 namespace {
 
-// Shorter than this nobody's timer is: 4.096 us x 2^1.
-constexpr std::int64_t kShortestTimer_ns = 8'000;
 // Without answers in the capture, or after an answer that the requester may not have got, only a long wait is a
 // timeout.
 constexpr std::int64_t kSurelyTimer_ns = 1'000'000;
@@ -42,32 +42,55 @@ void invalidate_latencies(RcFlow& flow) {
 void RcTransport::late_original(const Frame& frame, RcFlow& flow) {
   FlowTrouble& trouble = *flow.trouble;
   --trouble.count[static_cast<std::size_t>(Trouble::kAfterNak)];
-  --trouble.count[static_cast<std::size_t>(Trouble::kSelective)];
+  if (!trouble.selective.open && trouble.count[static_cast<std::size_t>(Trouble::kSelective)] > 0)
+    --trouble.count[static_cast<std::size_t>(Trouble::kSelective)];
+  trouble.selective.open = false;
   --flow.retransmitted;
   note(Trouble::kReordered, frame.number, frame.time_ns, trouble.late_psn, flow);
   trouble.late_psn = kNone;
+  trouble.lost_again -= std::min<std::uint64_t>(trouble.lost_again, trouble.lost_behind_late);
+  trouble.lost_behind_late = 0;
+}
+
+// The responder has acknowledged what the pass left out: it had kept it.
+void RcTransport::see_selective(std::uint32_t acked_psn, RcFlow& flow) {
+  if (!flow.trouble || !flow.trouble->selective.open) return;
+  SelectivePass& pass = flow.trouble->selective;
+  pass.open = false;
+  if (pass.expected == flow.expected && psn_ahead(acked_psn, pass.expected) >= 0)
+    note(Trouble::kSelective, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
 }
 
 Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns) {
   const std::uint32_t psn = frame.psn;
-  if (flow.nak_open && psn_ahead(psn, flow.nak_psn) <= 0) {
+  const bool misses_responses = ask_for_gap(psn, flow);
+  // The NAK's answer; what came before was the late original.
+  if (flow.trouble && flow.trouble->late_psn == psn && !flow.selective &&
+      frame.time_ns - flow.nak_ns < kSurelyTimer_ns) {
+    late_original(frame, flow);
+    waited_ns = frame.time_ns - flow.nak_ns;
+    if (flow.nak_psn == psn) flow.nak_open = false;
+    return Cause::kNak;
+  }
+  // Where the packet itself is still missing, the first ones that were sent again are as well.
+  const auto follows = [&flow, psn](std::uint32_t asked_psn) {
+    return psn_ahead(psn, asked_psn) <= 0 || flow.expected == asked_psn;
+  };
+  // An ACK may have come before the requester goes back: then it begins behind that.
+  const bool follows_ack = psn_ahead(psn, flow.acked) == 1 && frame.time_ns - flow.nak_ns <= kSlowReaction_ns;
+  if (flow.nak_open && (follows(flow.nak_psn) || follows_ack)) {
+    if (psn_ahead(psn, flow.nak_psn) > 0 && flow.expected == flow.nak_psn && flow.trouble && !flow.nak_is_of_passed)
+      flow.trouble->lost_again += static_cast<std::uint64_t>(psn_ahead(psn, flow.nak_psn));
     waited_ns = frame.time_ns - flow.nak_ns;
     flow.nak_open = false;
     return Cause::kNak;
   }
-  if (flow.rnr_open && psn_ahead(psn, flow.rnr_psn) <= 0) {
+  if (flow.rnr_open && follows(flow.rnr_psn)) {
     waited_ns = frame.time_ns - flow.rnr_ns;
     flow.rnr_open = false;
     return Cause::kRnr;
   }
-  if (flow.trouble && flow.trouble->late_psn == psn &&
-      !flow.selective) {  // the NAK's answer; what came before was the late original
-    late_original(frame, flow);
-    waited_ns = frame.time_ns - flow.nak_ns;
-    return Cause::kNak;
-  }
-  if (flow.implied_open && psn_ahead(psn, flow.implied_psn) <= 0) {
-    flow.implied_open = false;
+  if (misses_responses) {
     waited_ns = frame.time_ns - flow.last_answer_ns;
     return Cause::kImpliedNak;
   }
@@ -80,14 +103,16 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
   }
   waited_ns = frame.time_ns - flow.timer_ns;
   const bool was_acked = psn_ahead(psn, flow.acked) <= 0;
-  const bool is_oldest = psn_ahead(psn, flow.acked) == 1;
+  const bool is_oldest =
+      psn_ahead(psn, flow.acked) == 1 || (flow.trouble && psn_ahead(psn, flow.expected) > 0);  // the oldest is missing
   if (flow.answers == 0 || was_acked || flow.answers_unread) {
     const std::int64_t quiet_ns = frame.time_ns - std::max(flow.last_ns, flow.last_answer_ns);
     const bool by_timer = flow.answers == 0 && is_oldest && is_timer(waited_ns);
     return quiet_ns >= kSurelyTimer_ns || by_timer ? Cause::kTimeout : Cause::kUnknown;
   }
   const std::int64_t least_ns = std::max(kShortestTimer_ns, 4 * std::max<std::int64_t>(flow.least_rtt_ns, 0));
-  return is_oldest && waited_ns >= least_ns ? Cause::kTimeout : Cause::kUnknown;
+  const std::int64_t quiet_ns = frame.time_ns - std::max(flow.last_ns, flow.last_answer_ns);
+  return (is_oldest && waited_ns >= least_ns) || quiet_ns >= kSurelyTimer_ns ? Cause::kTimeout : Cause::kUnknown;
 }
 
 void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
@@ -100,10 +125,13 @@ void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
   if (pass.cause == Cause::kNak) {
     FlowTrouble* trouble = trouble_of(flow);
     if (trouble != nullptr) {
-      trouble->reaction.add(pass.waited_ns);
-      if (pass.waited_ns > kSlowReaction_ns) note(Trouble::kSlowReaction, frame, flow, pass.waited_ns);
+      // Behind the loss, a copy that came sooner may have been lost as well.
+      const bool is_slow = pass.waited_ns > kSlowReaction_ns;
+      if (!is_slow || flow.nak_is_of_passed) trouble->reaction.add(pass.waited_ns);
+      if (is_slow)
+        note(flow.nak_is_of_passed ? Trouble::kSlowReaction : Trouble::kSlowReturn, frame, flow, pass.waited_ns);
     }
-    const bool in_middle = psn_ahead(frame.psn, flow.nak_psn) < 0;
+    const bool in_middle = psn_ahead(frame.psn, flow.nak_psn) < 0 && !flow.nak_open;
     if (in_middle && wire::is_first(frame.opcode)) note(Trouble::kGoBackZero, frame, flow, flow.nak_psn);
   } else if (pass.cause == Cause::kRnr) {
     if (FlowTrouble* trouble = trouble_of(flow); trouble != nullptr) trouble->rnr_waited_ns += pass.waited_ns;
@@ -122,9 +150,26 @@ void RcTransport::begin_pass(const Frame& frame, RcFlow& flow) {
   flow.pass = pass;
 }
 
+// The pass was none after a timeout.
+void RcTransport::forget_timeout(RcFlow& flow) {
+  if (flow.pass.cause != Cause::kTimeout || !flow.trouble) return;
+  FlowTrouble& trouble = *flow.trouble;
+  --trouble.count[static_cast<std::size_t>(Trouble::kTimeout)];
+  flow.timeouts_in_a_row -= std::min(flow.timeouts_in_a_row, 1U);
+  std::erase_if(trouble.first, [&flow](const Incident& incident) {
+    return incident.trouble == Trouble::kTimeout && incident.frame == flow.pass.frame;
+  });
+  if (!trouble.waits.empty() && trouble.waits.back().ns == flow.pass.waited_ns) trouble.waits.pop_back();
+}
+
 void RcTransport::end_pass(PassEnd how, RcFlow& flow) {
   Pass& pass = flow.pass;
   pass.open = false;
+  // One packet fills a hole, and new ones follow: after a timeout all that is not acknowledged would.
+  if (pass.cause == Cause::kTimeout && pass.packets == 1 && pass.fills == 1 && how == PassEnd::kJumped) {
+    forget_timeout(flow);
+    pass.cause = Cause::kUnknown;
+  }
   if (pass.cause == Cause::kUnknown)
     count_unexplained(flow);
   else
@@ -143,9 +188,13 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
   if (pass.cause != Cause::kNak) return;
   note(Trouble::kAfterNak, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
   if (how == PassEnd::kJumped || pass.skipped) {
-    note(Trouble::kSelective, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
-    if (pass.packets == 1 && pass.fills == 1) trouble->late_psn = pass.start_psn;
+    if (flow.selective)
+      note(Trouble::kSelective, pass.frame, pass.start_ns, pass.start_psn, flow, pass.packets);
+    else
+      trouble->selective = {true, flow.expected, pass.start_psn, pass.packets, pass.start_ns, pass.frame};
+    if (how == PassEnd::kJumped) trouble->pass_gap = {flow.cursor, flow.next, pass.start_ns};
   }
+  if (pass.packets == 1 && pass.fills == 1) trouble->late_psn = pass.start_psn;
   // Does it get further from one NAK to the next?
   if (trouble->restart_psn != pass.start_psn) {
     trouble->restart_psn = pass.start_psn;
@@ -165,6 +214,10 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
 void RcTransport::count_unexplained(RcFlow& flow) {
   Pass& pass = flow.pass;
   const bool is_reliable = flow.transport != wire::kUcTransport;
+  if (pass.earlier && is_reliable) {
+    flow.retransmitted += pass.packets;
+    return;
+  }
   // At the beginning of a flow its answers may be on their way.
   constexpr std::uint64_t kBeforeAnswers = 32;
   const bool has_answers = flow.answers > 0 || flow.packets < kBeforeAnswers;

@@ -1,4 +1,6 @@
 // READ responses: as many as the request asked for, in order, whole path MTUs but the last (IBTA vol 1, 9.7.5.1.3).
+// What is skipped is lost if the requester asks for it again. If it does not, it has the responses, or their request
+// was seen by the responder: the capture has missed them, and counting goes on with what comes next.
 #include <algorithm>
 
 #include "analyze/rc_transport.h"
@@ -7,129 +9,254 @@ namespace weft::analyze {
 namespace {
 
 constexpr std::size_t kMostReads = 256;
-constexpr std::uint32_t kMostPassedOver = 4096;
+constexpr std::size_t kMostGaps = 64;
+
+bool begins_read(const Frame& frame) {
+  return wire::is_first(frame.opcode) || wire::is_only(frame.opcode);
+}
+bool ends_read(const Frame& frame) {
+  return wire::is_last(frame.opcode) || wire::is_only(frame.opcode);
+}
+
+// The oldest of those to which the next response belongs.
+std::vector<OutstandingRead>::iterator next_read(RcFlow& flow) {
+  return std::ranges::find_if(flow.reads, [](const OutstandingRead& read) { return !read.again; });
+}
 
 }  // namespace
 
 // A READ, new or asked again: the rest of one whose responses were lost begins in its middle.
 void RcTransport::ask_read(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   if (!frame.has_reth) return;
+  const bool is_answered = flow.read_started && psn_ahead(frame.psn, flow.read_frontier) < 0;
+  if (flow.pass.open) flow.reads_lost = true;
+  if (flow.pass.open && is_answered && flow.asked_psn == kNone) flow.asked_psn = frame.psn;
   for (OutstandingRead& read : flow.reads) {
     const bool within =
         read.first == frame.psn || (psn_ahead(frame.psn, read.first) >= 0 && psn_ahead(frame.psn, read.end) < 0);
     if (!within) continue;
-    read.next = frame.psn;
-    read.left_B = frame.dma_len;
-    read.at_start = true;
-    read.broken = false;
-    read.asked_again = true;
+    if (read.first == read.end) read.end = frame.psn;
+    read.first = frame.psn;
+    read.length_B = frame.dma_len;
     return;
   }
-  if (flow.reads.size() == kMostReads || flow.pass.open) return;
-  flow.reads.push_back(
-      {frame.psn, psn_plus(frame.psn, span), frame.psn, frame.dma_len, true, false, false, 0, frame.psn});
+  if (flow.reads.size() == kMostReads) flow.reads.erase(flow.reads.begin());
+  const auto behind = std::ranges::find_if(
+      flow.reads, [&frame](const OutstandingRead& read) { return psn_ahead(read.first, frame.psn) > 0; });
+  flow.reads.insert(behind, {frame.psn, psn_plus(frame.psn, span), frame.dma_len, kNone, is_answered});
 }
 
-// An answer to a later request while responses are due: those were lost, and the requester asks again.
-bool RcTransport::implies_nak(std::uint32_t psn, const Frame& frame, RcFlow& flow) {
-  if (flow.reads.empty()) return false;
-  OutstandingRead& read = flow.reads.front();
-  if (psn_ahead(psn, read.next) < 0 || read.end == read.first) return false;
-  if (!read.broken && !read.asked_again) {
-    read.broken = flow.reads_lost = true;
-    note(Trouble::kReadLost, frame, flow, psn_ahead(read.end, read.next));
+// The responder answers in order: an answer to a later request says that these READs were answered.
+void RcTransport::answer_reads_before(std::uint32_t psn, const Frame& frame, RcFlow& flow) {
+  for (auto read = next_read(flow); read != flow.reads.end(); read = next_read(flow)) {
+    if (read->end == read->first && frame.psn == psn) size_read(*read, frame, flow);
+    if (read->end == read->first || psn_ahead(psn, read->end) < 0) return;
+    std::uint32_t first = read->first;
+    if (flow.read_started && psn_ahead(flow.read_next, first) > 0) first = flow.read_next;
+    const std::uint32_t end = read->end;
+    flow.reads.erase(read);
+    if (psn_ahead(end, first) <= 0) continue;
+    open_response_gap(first, end, frame, flow);
+    if (!flow.read_started || psn_ahead(end, flow.read_frontier) > 0) flow.read_frontier = end;
+    flow.read_started = true;
+    flow.read_next = end;
   }
-  flow.implied_open = true;
-  flow.implied_psn = read.next;
+}
+
+// The first answer that could be paired with its requests, and those before it could not.
+void RcTransport::skip_answers_before(const Stream& answers, const Frame& frame, RcFlow& flow) {
+  if (answers.responses <= 1) return;
+  if (wire::has_payload(frame.opcode)) {
+    flow.read_started = true;
+    flow.read_next = flow.read_frontier = frame.psn;
+  }
+  while (!flow.reads.empty() && psn_ahead(flow.reads.front().first, frame.psn) < 0)
+    flow.reads.erase(flow.reads.begin());
+  if (answers.requests == 0) flow.read_B += answers.payload_B - frame.payload_B;
+}
+
+// Its length in packets is known with the first response.
+void RcTransport::size_read(OutstandingRead& read, const Frame& frame, RcFlow& flow) {
+  if (read.end != read.first) return;
+  const std::uint32_t mtu_B = flow.path_mtu_B;
+  const bool is_response = wire::has_payload(frame.opcode);
+  if (mtu_B == 0 && !is_response) return;
+  const bool is_single = mtu_B == 0 || (is_response && wire::is_only(frame.opcode) && frame.psn == read.first);
+  read.end = psn_plus(read.first, is_single ? 1 : std::max<std::uint32_t>((read.length_B - 1) / mtu_B + 1, 1));
+  for (Awaited& awaited : flow.awaited.all())
+    if (awaited.verb == Verb::kRead && awaited.psn == read.first) awaited.psn = psn_plus(read.end, kPsnMask);
+  if (read.followed_by != kNone && psn_ahead(read.followed_by, read.end) > 0)
+    open_hole(frame, read.end, read.followed_by, flow);
+  if (flow.next_known || psn_ahead(read.end, flow.next) <= 0 || &read != &flow.reads.back()) return;
+  flow.next = flow.cursor = read.end;
+  flow.next_known = true;
+}
+
+// True where its payload had not come before.
+bool RcTransport::count_response(const Frame& frame, RcFlow& flow) {
+  const bool is_new = !flow.read_started || psn_ahead(frame.psn, flow.read_frontier) >= 0;
+  if (is_new) {
+    flow.read_started = true;
+    flow.read_frontier = psn_plus(frame.psn, 1);
+  } else if (!flow.trouble || !take_from(flow.trouble->uncounted_responses, frame.psn, 1)) {
+    return false;
+  }
+  flow.read_B += frame.payload_B;
   return true;
 }
 
-void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
-  if (!flow.read_started || psn_ahead(frame.psn, flow.read_frontier) >= 0) {
-    flow.read_started = true;
-    flow.read_frontier = psn_plus(frame.psn, 1);
-    if (flow.reads.empty()) flow.read_B += frame.payload_B;  // its request was not captured
-  }
-  if (flow.reads_unknown) {  // how many responses are due is not known
-    if (wire::is_last(frame.opcode) || wire::is_only(frame.opcode)) acknowledge(frame.psn, frame, flow);
-    return;
-  }
-  std::size_t at = 0;
-  while (at < flow.reads.size()) {
-    OutstandingRead& read = flow.reads[at];
-    if (read.end == read.first) {  // its length in packets is known with the first response
-      if (flow.path_mtu_B == 0 && wire::is_first(frame.opcode)) flow.path_mtu_B = frame.payload_B;
-      const std::uint32_t mtu_B = std::max<std::uint32_t>(flow.path_mtu_B, 1);
-      const bool single = wire::is_only(frame.opcode) && frame.psn == read.first;
-      read.end =
-          psn_plus(read.first,
-                   single || flow.path_mtu_B == 0 ? 1 : static_cast<std::uint32_t>((read.left_B + mtu_B - 1) / mtu_B));
-      if (flow.path_mtu_B == 0 && !single) read.broken = true;
-      for (Awaited& awaited : flow.awaited.all())
-        if (awaited.verb == Verb::kRead && awaited.psn == read.first) awaited.psn = psn_plus(read.end, kPsnMask);
-      if (!flow.next_known && psn_ahead(read.end, flow.next) > 0 && flow.reads.size() == at + 1) {
-        flow.next = flow.cursor = read.end;
-        flow.next_known = true;
-      }
-    }
-    if (psn_ahead(frame.psn, read.end) < 0) break;
-    ++at;
-  }
-  if (at == flow.reads.size() || psn_ahead(frame.psn, flow.reads[at].first) < 0) {
-    const bool is_extension = std::ranges::any_of(flow.awaited.all(), [&](const Awaited& awaited) {
-      return awaited.psn == frame.psn && (awaited.verb == Verb::kFlush || awaited.verb == Verb::kAtomicWrite);
-    });
-    if (is_extension) {
-      if (!implies_nak(frame.psn, frame, flow)) acknowledge(frame.psn, frame, flow);
-      return;
-    }
-    // No READ has this PSN. What was answered already may be answered again.
-    const bool began_before = psn_ahead(frame.psn, flow.first_psn) < 0;
-    if (!began_before && !flow.reads_lost && psn_ahead(frame.psn, flow.acked) > 0 && flow.clean &&
-        psn_ahead(frame.psn, flow.next) < 0)
-      note(Trouble::kReadBroken, frame, flow, 1);
-    return;
-  }
-  if (at > 0) {
-    implies_nak(frame.psn, frame, flow);
-    // The requester does not ask again: it has them, the capture has not.
-    if (++flow.reads[0].passed_over == kMostPassedOver) flow.reads.erase(flow.reads.begin());
-    return;
-  }
-  check_response(frame, flow.reads[0], flow);
+// The responses to what was asked for again begin. Their first ones may be lost, too.
+void RcTransport::restart_responses(const Frame& frame, RcFlow& flow) {
+  if (flow.asked_psn == kNone) return;
+  const std::int32_t ahead = psn_ahead(frame.psn, flow.asked_psn);
+  const bool restarts = ahead == 0 ? begins_read(frame) : ahead > 0 && psn_ahead(frame.psn, flow.read_next) < 0;
+  if (!restarts) return;
+  for (OutstandingRead& read : flow.reads) read.again = false;
+  flow.read_next = flow.asked_psn;
+  flow.asked_psn = kNone;
 }
 
-void RcTransport::check_response(const Frame& frame, OutstandingRead& read, RcFlow& flow) {
-  const std::int32_t ahead = psn_ahead(frame.psn, read.next);
-  if (read.broken || ahead < 0) return;  // until it is asked for again; or a response that came before
-  if (ahead > 0) {
-    if (!read.asked_again) {
-      note(Trouble::kReadLost, frame, flow, ahead);
-      read.broken = flow.reads_lost = true;
-    }
-    flow.implied_open = true;
-    flow.implied_psn = read.next;
+void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
+  if (flow.reads_unknown) {  // how many responses are due is not known
+    count_response(frame, flow);
+    if (ends_read(frame)) acknowledge(frame.psn, frame, flow);
     return;
   }
-  const bool begins = wire::is_first(frame.opcode) || wire::is_only(frame.opcode);
-  if (read.asked_again && !begins) return;
-  read.asked_again = flow.implied_open = false;
-  if (psn_ahead(frame.psn, read.counted) >= 0) {
-    read.counted = psn_plus(frame.psn, 1);
-    flow.read_B += frame.payload_B;
+  if (flow.path_mtu_B == 0 && (wire::is_first(frame.opcode) || wire::is_middle(frame.opcode)))
+    flow.path_mtu_B = frame.payload_B;
+  // What is asked for again begins with FIRST; this is the response itself.
+  const bool is_original = frame.psn == flow.asked_psn && !begins_read(frame);
+  restart_responses(frame, flow);
+  if (flow.read_started && psn_ahead(frame.psn, flow.read_next) < 0) {  // again, or late
+    if (is_original && flow.trouble) {
+      note(Trouble::kLateResponse, frame, flow);
+      std::uint32_t& lost = flow.trouble->count[static_cast<std::size_t>(Trouble::kReadLost)];
+      lost -= std::min(lost, 1U);
+    }
+    if (count_response(frame, flow) && flow.asked_psn == kNone) fill_response_gap(frame, flow);
+    return;
   }
-  const bool ends = wire::is_last(frame.opcode) || wire::is_only(frame.opcode);
-  const bool last_psn = psn_plus(frame.psn, 1) == read.end;
-  const bool wrong_size = ends ? frame.payload_B != read.left_B : frame.payload_B != flow.path_mtu_B;
-  if (begins != read.at_start || ends != last_psn || (wrong_size && flow.path_mtu_B != 0)) {
-    if (!flow.reads_lost)
-      note(Trouble::kReadBroken, frame, flow, begins != read.at_start ? 2 : ends != last_psn ? 3 : 4);
+  auto read = next_read(flow);
+  if (read != flow.reads.end()) {
+    size_read(*read, frame, flow);
+    answer_reads_before(frame.psn, frame, flow);
+    read = next_read(flow);
   }
-  read.at_start = false;
-  read.next = psn_plus(frame.psn, 1);
-  read.left_B -= std::min<std::uint64_t>(read.left_B, frame.payload_B);
-  acknowledge(frame.psn, frame, flow);
-  if (last_psn || ends) flow.reads.erase(flow.reads.begin());
+  if (read != flow.reads.end()) size_read(*read, frame, flow);
+  if (read != flow.reads.end() && psn_ahead(frame.psn, read->first) >= 0) {
+    std::uint32_t first = read->first;
+    if (flow.read_started && psn_ahead(flow.read_next, first) > 0) first = flow.read_next;
+    if (psn_ahead(frame.psn, first) > 0) open_response_gap(first, frame.psn, frame, flow);
+    check_response(frame, *read, flow);
+    if (ends_read(frame) || psn_plus(frame.psn, 1) == read->end) flow.reads.erase(read);
+    flow.read_unasked = false;
+  } else if ((!flow.read_started || psn_ahead(frame.psn, flow.read_frontier) >= 0) && !see_unasked(frame, flow)) {
+    return;  // what was answered before is answered again
+  }
+  count_response(frame, flow);
+  flow.read_next = psn_plus(frame.psn, 1);
+  if (psn_ahead(frame.psn, flow.next) < 0 || !flow.next_known) acknowledge(frame.psn, frame, flow);
+}
+
+void RcTransport::check_response(const Frame& frame, const OutstandingRead& read, RcFlow& flow) {
+  if (flow.reads_lost) return;  // which request it answers is not certain
+  const bool is_end = psn_plus(frame.psn, 1) == read.end;
+  const std::uint64_t before_B = std::uint64_t{flow.path_mtu_B} * ((frame.psn - read.first) & kPsnMask);
+  const bool wrong_size = frame.payload_B + (is_end ? before_B : 0) != (is_end ? read.length_B : flow.path_mtu_B);
+  const bool wrong_begin = begins_read(frame) != (frame.psn == read.first);
+  if (wrong_begin || ends_read(frame) != is_end || (wrong_size && flow.path_mtu_B != 0))
+    note(Trouble::kReadBroken, frame, flow, wrong_begin ? 2 : ends_read(frame) != is_end ? 3 : 4);
+}
+
+// No READ that was seen has this PSN: its request came before the capture began, or the capture missed it. False where
+// it is no response to a READ.
+bool RcTransport::see_unasked(const Frame& frame, RcFlow& flow) {
+  const bool is_extension = std::ranges::any_of(flow.awaited.all(), [&frame](const Awaited& awaited) {
+    return awaited.psn == frame.psn && (awaited.verb == Verb::kFlush || awaited.verb == Verb::kAtomicWrite);
+  });
+  if (is_extension) {
+    acknowledge(frame.psn, frame, flow);
+    return false;
+  }
+  const bool is_earlier = psn_ahead(frame.psn, flow.first_psn) < 0;
+  const bool is_beyond = psn_ahead(frame.psn, flow.next) >= 0;
+  const bool goes_on = flow.read_started && frame.psn == flow.read_next && !flow.read_unasked && !begins_read(frame);
+  const bool is_missed = flow.trouble && take_from(flow.trouble->holes, frame.psn, 1);
+  if (is_missed) flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, 1);
+  if (!is_earlier && (goes_on || (!is_missed && !is_beyond))) {
+    if (!flow.reads_lost && psn_ahead(frame.psn, flow.acked) > 0 && (goes_on || flow.clean))
+      note(Trouble::kReadBroken, frame, flow, 1);
+    return goes_on;
+  }
+  if (is_missed && (begins_read(frame) || !flow.read_unasked)) see_not_captured(frame, 1, flow);
+  flow.read_unasked = true;
+  flow.clean = flow.msn_known = false;
+  if (!ends_read(frame)) return true;
+  if (is_beyond && !is_earlier) {
+    ++flow.unasked_reads;
+  } else {
+    ++flow.messages_sent;
+    ++flow.messages_completed;
+  }
+  return true;
+}
+
+void RcTransport::open_response_gap(std::uint32_t first, std::uint32_t end, const Frame& frame, RcFlow& flow) {
+  FlowTrouble* trouble = trouble_of(flow);
+  if (trouble == nullptr) return;
+  const bool is_new = !flow.read_started || psn_ahead(end, flow.read_frontier) > 0;
+  if (is_new && trouble->uncounted_responses.size() < kMostGaps) {
+    const bool in_part = flow.read_started && psn_ahead(flow.read_frontier, first) > 0;
+    trouble->uncounted_responses.push_back({in_part ? flow.read_frontier : first, end, frame.time_ns});
+  }
+  const ResponseGap gap{first,       static_cast<std::uint32_t>(psn_ahead(end, first)), end, frame.psn, frame.time_ns,
+                        frame.number};
+  // What was asked for again already, and is missing among the responses of the first time.
+  if (flow.asked_psn != kNone && psn_ahead(end, flow.asked_psn) > 0) return end_response_gap(gap, true, flow);
+  if (trouble->response_gaps.size() == kMostGaps) {
+    end_response_gap(trouble->response_gaps.front(), false, flow);
+    trouble->response_gaps.erase(trouble->response_gaps.begin());
+  }
+  trouble->response_gaps.push_back(gap);
+}
+
+// It was not lost, but overtaken.
+void RcTransport::fill_response_gap(const Frame& frame, RcFlow& flow) {
+  std::vector<ResponseGap>& gaps = flow.trouble->response_gaps;
+  const auto gap = std::ranges::find_if(gaps, [&frame](const ResponseGap& each) {
+    return psn_ahead(frame.psn, each.first) >= 0 && psn_ahead(frame.psn, each.end) < 0;
+  });
+  if (gap == gaps.end()) return;
+  note(Trouble::kLateResponse, frame, flow);
+  if (--gap->packets == 0) gaps.erase(gap);
+}
+
+void RcTransport::end_response_gap(const ResponseGap& gap, bool is_lost, RcFlow& flow) {
+  if (is_lost) {
+    note(Trouble::kReadLost, gap.frame, gap.time_ns, gap.before_psn, flow, gap.packets);
+    return;
+  }
+  flow.trouble->missed_responses += gap.packets;
+  note(Trouble::kNotCaptured, gap.frame, gap.time_ns, gap.before_psn, flow, gap.packets);
+  set_incomplete(flow.point);
+}
+
+// Are responses among what is asked for again? They were lost.
+bool RcTransport::ask_for_gap(std::uint32_t psn, RcFlow& flow) {
+  if (!flow.trouble) return false;
+  return std::erase_if(flow.trouble->response_gaps, [&](const ResponseGap& gap) {
+           const bool is_lost = psn_ahead(gap.end, psn) > 0;
+           if (is_lost) end_response_gap(gap, true, flow);
+           return is_lost;
+         }) > 0;
+}
+
+void RcTransport::end_reads(RcFlow& flow) {
+  flow.messages_sent += flow.unasked_reads;
+  flow.messages_completed += flow.unasked_reads;
+  if (!flow.trouble) return;
+  for (const ResponseGap& gap : flow.trouble->response_gaps) end_response_gap(gap, false, flow);
+  flow.trouble->response_gaps.clear();
 }
 
 }  // namespace weft::analyze

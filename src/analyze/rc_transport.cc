@@ -48,13 +48,16 @@ void RcTransport::see(const Frame& frame, StreamId stream, const Streams& stream
       if (frame.has_aeth && frame.syndrome >> 5 == 1) ++unpaired_rnrs_;
       return;
     }
-    see_answer(frame, flows_[by_stream_[requests]]);
+    RcFlow& flow = flows_[by_stream_[requests]];
+    if (flow.answers == 0) skip_answers_before(streams[stream], frame, flow);
+    see_answer(frame, flow);
   }
 }
 
 void RcTransport::end(Streams& streams) {
   for (RcFlow& flow : flows_) {
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
+    end_reads(flow);
     streams[flow.stream].answer_ns = flow.least_rtt_ns;
   }
 }

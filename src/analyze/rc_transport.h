@@ -80,15 +80,22 @@ class RcTransport {
   void see_request(const Frame& frame, RcFlow& flow);
   void start(const Frame& frame, RcFlow& flow);
   void see_leap(const Frame& frame, RcFlow& flow);
-  void see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  // These two are false for a late packet, behind which the others go on.
+  bool see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_new(const Frame& frame, std::uint32_t span, RcFlow& flow);
-  void see_again(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  bool see_again(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  void begin_earlier(const Frame& frame, RcFlow& flow);
+  void see_copy(const Frame& frame, std::uint32_t span, RcFlow& flow);
+  bool see_late(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void open_hole(const Frame& frame, std::uint32_t first, std::uint32_t end, RcFlow& flow);
   bool fill_hole(std::uint32_t psn, std::uint32_t span, RcFlow& flow);
+  static void expect(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_datagram(const Frame& frame, RcFlow& flow);
   // rc_passes.cc: what is sent again, and why
   void begin_pass(const Frame& frame, RcFlow& flow);
   void end_pass(PassEnd how, RcFlow& flow);
+  static void forget_timeout(RcFlow& flow);
+  void see_selective(std::uint32_t acked_psn, RcFlow& flow);
   void late_original(const Frame& frame, RcFlow& flow);
   Cause cause_of(const Frame& frame, RcFlow& flow, std::int64_t& waited_ns);
   void count_retransmission(PassEnd how, RcFlow& flow);
@@ -106,6 +113,7 @@ class RcTransport {
   void see_earlier(const Frame& frame, RcFlow& flow);
   void see_ack(const Frame& frame, RcFlow& flow);
   void see_nak(const Frame& frame, RcFlow& flow);
+  void place_nak(const Frame& frame, bool repeated, RcFlow& flow);
   void see_rnr(const Frame& frame, RcFlow& flow);
   bool begins_anew(const Frame& frame, const RcFlow& flow) const;
   void begin_anew(RcFlow& flow);
@@ -116,8 +124,18 @@ class RcTransport {
   // rc_reads.cc: READ responses
   void ask_read(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_response(const Frame& frame, RcFlow& flow);
-  void check_response(const Frame& frame, OutstandingRead& read, RcFlow& flow);
-  bool implies_nak(std::uint32_t psn, const Frame& frame, RcFlow& flow);
+  void size_read(OutstandingRead& read, const Frame& frame, RcFlow& flow);
+  void restart_responses(const Frame& frame, RcFlow& flow);
+  void check_response(const Frame& frame, const OutstandingRead& read, RcFlow& flow);
+  bool see_unasked(const Frame& frame, RcFlow& flow);
+  void answer_reads_before(std::uint32_t psn, const Frame& frame, RcFlow& flow);
+  void open_response_gap(std::uint32_t first, std::uint32_t end, const Frame& frame, RcFlow& flow);
+  void end_response_gap(const ResponseGap& gap, bool is_lost, RcFlow& flow);
+  bool ask_for_gap(std::uint32_t psn, RcFlow& flow);
+  void end_reads(RcFlow& flow);
+  static void skip_answers_before(const Stream& answers, const Frame& frame, RcFlow& flow);
+  void fill_response_gap(const Frame& frame, RcFlow& flow);
+  static bool count_response(const Frame& frame, RcFlow& flow);
 
   FlowTrouble* trouble_of(RcFlow& flow);
   void note(Trouble trouble, const Frame& frame, RcFlow& flow, std::int64_t value = 0);
@@ -126,6 +144,10 @@ class RcTransport {
   void add_latency(std::unique_ptr<LogHistogram>& histogram, std::int64_t ns);
 
   void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
+  void set_incomplete(PointId point) {
+    if (point >= incomplete_.size()) incomplete_.resize(point + 1);
+    incomplete_[point] = true;
+  }
 
   LatePackets& late_at(PointId point) {
     if (point >= late_.size()) late_.resize(point + 1);

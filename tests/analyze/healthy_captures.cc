@@ -54,6 +54,12 @@ void as_xrc(EditableCapture& capture) {
     });
 }
 
+// A capture that was started while READs were on their way.
+void begin_in_middle(EditableCapture& capture) {
+  capture.records.erase(capture.records.begin(),
+                        capture.records.begin() + static_cast<std::ptrdiff_t>(capture.records.size() / 3));
+}
+
 void mirrored_by_bridge(EditableCapture& capture) {
   capture.mirror_twice(2'300);
 }
@@ -178,6 +184,8 @@ std::vector<PlantedCase> healthy_captures() {
     return rows.emplace_back(std::move(row));
   };
   healthy("Writes", "WRITEs on a cable", writes, "all");
+  healthy("ReadsFromTheMiddle", "READs, captured from their middle on",
+          pair_lab(transfer("read, size: 64 KiB, count: 60")), "node00:p0", begin_in_middle);
   healthy("VerbsIpv4", "every verb, 0 to 3 bytes of padding", pair_lab(every_verb()), "all");
   healthy("VerbsIpv6", "the same over IPv6", pair_lab(every_verb(), v6), "node00:p0");
   healthy("VerbsVlan", "the same with 802.1Q tags", pair_lab(every_verb(), tagged), "node01:p0");

@@ -95,6 +95,14 @@ void mirrored_copies(EditableCapture& capture) {
   capture.mirror_twice(1'900);
 }
 
+void leave_out_response(EditableCapture& capture) {
+  capture.erase(capture.find_nth(is_opcode(Opcode::kReadResponseMiddle), 9));
+}
+
+void leave_out_read_request(EditableCapture& capture) {
+  capture.erase(capture.find_nth(is_opcode(Opcode::kReadRequest), 3));
+}
+
 void short_read_request(EditableCapture& capture) {
   capture.rewrite(capture.find_nth(is_opcode(Opcode::kReadRequest), 3),
                   [](RoceHeaders& headers) { headers.dma_len = 8 * 1024; });
@@ -169,6 +177,21 @@ std::vector<PlantedCase> loss_faults() {
                   "psn.reordered",
                   {},
                   {"psn.spurious", "psn.duplicate"}});
+  const std::string late = faulty("action: delay, delay: 50 us, frames: request, qp: 0, psn: 5, transmission: 1",
+                                  "write, size: 16 KiB, count: 10");
+  rows.push_back({"LateBehindItsNak", "a packet that comes 50 us late, behind what its NAK brought", late, "all",
+                  nullptr, "psn.reordered"});
+  rows.push_back(
+      {"LateSeenAtReceiver", "the same, captured at the receiver alone", late, "node01:p0", nullptr, "psn.reordered"});
+  rows.push_back({"LostAgain",
+                  "four packets in a hundred dropped, retransmissions among them, captured at the receiver",
+                  faulty("action: drop, frames: request, probability: 4 %",
+                         "write, size: 64 KiB, count: 60, timeout: 10", formula),
+                  "node01:p0",
+                  nullptr,
+                  "psn.lost",
+                  {},
+                  {"timeout.waited"}});
   rows.push_back({"PsnNeverSent",
                   "a PSN that was never sent, though the responder asks for it",
                   lost,
@@ -303,6 +326,10 @@ std::vector<PlantedCase> loss_faults() {
                   "read-response.lost",
                   {},
                   {"psn.lost", "psn.spurious"}});
+  rows.push_back({"ReadResponseNotCaptured", "a READ response that the capture misses", pair_lab(transfer(read)),
+                  "node00:p0", leave_out_response, "capture.lost"});
+  rows.push_back({"ReadRequestNotCaptured", "a READ request that the capture misses", pair_lab(transfer(read)),
+                  "node01:p0", leave_out_read_request, "capture.lost"});
   rows.push_back({"ReadResponseOpcode",
                   "a READ response that ends with MIDDLE",
                   pair_lab(transfer(read)),
