@@ -212,7 +212,7 @@ TEST(ExplainLabs, WatchdogBreaksDeadlock) {
   for (const char* step : {"pause", "watchdog", "drop", "recovery"}) EXPECT_TRUE(has_step(told->worst(), step)) << step;
   std::uint64_t lost = 0, dropped = 0;
   for (const lab::ChainStep& step : told->worst().steps) lost += step.what == "drop" ? step.count : 0;
-  for (const lab::SwitchOutcome& node : told->result.switches) dropped += node.drops.total;
+  for (const lab::SwitchOutcome& node : told->result.switches) dropped += node.drops.total();
   EXPECT_EQ(lost, dropped);
 }
 

@@ -85,7 +85,7 @@ TEST(NicPauseStorm, IsContainedByWatchdog) {
   Played played = play("nic-pause-storm");
   EXPECT_EQ(played.port("leaf0:swp1").counters.storms[kRoce], 1U);
   EXPECT_EQ(played.lost(), played.lost(Fate::kWatchdogDrop));
-  EXPECT_EQ(played.lost(), played.device("leaf0").drops.total) << "at the sick port alone";
+  EXPECT_EQ(played.lost(), played.device("leaf0").drops.total()) << "at the sick port alone";
   for (const fabric::DropRecord& drop : played.device("leaf0").drops.records()) EXPECT_GE(drop.first_ps, us(2980));
   EXPECT_LT(in_us(played.flows(1)[0].row.fct_ps()), 5'000);
   EXPECT_EQ(played.sent(), played.received() + played.lost());
@@ -101,7 +101,7 @@ TEST(WrongDscpMap, MatchesExpectedTable) {
 TEST(WrongDscpMap, DropsAtMisconfiguredSwitchOnly) {
   Played played = play("wrong-dscp-map");
   EXPECT_GT(played.lost(), 0U);
-  EXPECT_EQ(played.lost(), played.device("spine0").drops.total);
+  EXPECT_EQ(played.lost(), played.device("spine0").drops.total());
   EXPECT_EQ(played.lost(), played.lost(Fate::kTailDrop));
   EXPECT_EQ(played.sent(), played.received() + played.lost());
   EXPECT_EQ(played.device("spine0").ports[0].counters.xoff_tx[kRoce], 0U);
@@ -178,7 +178,7 @@ TEST(LinkCut, DropsUntilRoutesConverge) {
   for (const lab::FlowOutcome& flow : played.flows()) EXPECT_EQ(flow.row.state, workload::FlowState::kDone);
   EXPECT_GT(played.lost(Fate::kPortDown), 0U);
   EXPECT_EQ(played.lost(), played.lost(Fate::kPortDown));
-  EXPECT_EQ(played.lost(), played.device("leaf0").drops.total + played.device("spine0").drops.total);
+  EXPECT_EQ(played.lost(), played.device("leaf0").drops.total() + played.device("spine0").drops.total());
   for (const char* name : {"leaf0", "spine0"}) {
     for (const fabric::DropRecord& drop : played.device(name).drops.records()) {
       EXPECT_GE(drop.first_ps, ms(1)) << name;

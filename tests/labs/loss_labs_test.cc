@@ -174,7 +174,7 @@ TEST(Cx5Rig, FirstLossComesWhenQueueIsFull) {
     const auto first = std::find_if(drops.begin(), drops.end(),
                                     [&](const fabric::DropRecord& drop) { return drop.first_ps > probe.start_ps; });
     ASSERT_NE(first, drops.end());
-    const double after_ms = static_cast<double>(first->time_ps - probe.start_ps) / 1e9;
+    const double after_ms = static_cast<double>(first->first_ps - probe.start_ps) / 1e9;
     EXPECT_NEAR(after_ms / probe.measured_ms, 1, probe.tolerance) << probe.measured_ms;
   }
 }

@@ -51,7 +51,7 @@ Outcome run(const lab::Lab& lab) {
   }
   for (const lab::PortOutcome& port : result->ports) EXPECT_EQ(port.counters.retransmitted_packets, 0U);
   for (const lab::SwitchOutcome& device : result->switches) {
-    EXPECT_EQ(device.drops.total, 0U) << device.config->name;
+    EXPECT_EQ(device.drops.total(), 0U) << device.config->name;
     for (const lab::SwitchPortOutcome& port : device.ports)
       outcome.max_queue_B = std::max(outcome.max_queue_B, port.counters.max_queue_B[3]);
   }

@@ -358,7 +358,7 @@ qos:
   if (!result) return 0;
   const workload::FlowSummary& summary = result->workloads[0].as<workload::FlowsOutcome>()->summary;
   EXPECT_EQ(summary.done, senders.size());
-  for (const lab::SwitchOutcome& device : result->switches) EXPECT_EQ(device.drops.total, 0U) << device.config->name;
+  for (const lab::SwitchOutcome& device : result->switches) EXPECT_EQ(device.drops.total(), 0U) << device.config->name;
   for (const lab::FlowOutcome& flow : result->workloads[0].as<workload::FlowsOutcome>()->flows)
     EXPECT_EQ(flow.retransmitted_packets, 0U);
   return summary.last_end_ps;

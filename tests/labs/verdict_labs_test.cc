@@ -249,7 +249,7 @@ TEST(VerdictLabs, DurationHasMessage) {
   lab::SessionOptions why;
   why.why = true;
   for (const char* test : {"write_lat", "read_lat", "write_bw"}) {
-    const auto options = workload::parse_perftest(test, {"-D", "1"});
+    const auto options = workload::parse_perftest(test, std::vector<std::string>{"-D", "1"});
     ASSERT_TRUE(options && pair);
     const auto result = lab::run_lab(lab::with_perftest(*lab, *options, *pair), why);
     ASSERT_TRUE(result);

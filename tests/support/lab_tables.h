@@ -88,7 +88,7 @@ struct Played {
   }
   std::uint64_t lost() const {
     std::uint64_t sum = 0;
-    for (const lab::SwitchOutcome& device : result.switches) sum += device.drops.total;
+    for (const lab::SwitchOutcome& device : result.switches) sum += device.drops.total();
     return sum;
   }
 };
