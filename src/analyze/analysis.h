@@ -45,6 +45,7 @@ struct ClockSummary {
   double drift = 0;           // nanoseconds gained in each nanosecond
   std::size_t pieces = 0;     // lines that describe it; 0: the two agree, to within the ways between them
   std::uint64_t packets = 0;  // that both files hold
+  bool is_one_way = false;    // packets of one direction: the way is in the offset
   bool is_corrected = false;  // times are by the reference
 };
 

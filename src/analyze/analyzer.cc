@@ -110,7 +110,7 @@ void Analyzer::say_clocks(const std::vector<ClockOffset>& clocks, const std::vec
     const std::vector<pcap::ClockPiece>& pieces = each.clock.pieces;
     analysis_.capture.clocks.push_back({files[each.file], files[each.clock.reference], each.ahead_ns,
                                         each.uncertainty_ns, pieces.empty() ? 0 : pieces.front().drift, pieces.size(),
-                                        each.packets, is_corrected && !pieces.empty()});
+                                        each.packets, each.is_one_way, is_corrected && !pieces.empty()});
   }
 }
 

@@ -102,6 +102,7 @@ void CaptureCheck::say_clocks(const CaptureSummary& capture, Findings& findings)
     if (each.pieces == 1 && std::abs(each.drift) >= kFewestDrift)
       what += fmt::format(" and {} {:.2f} us in each second", each.drift < 0 ? "loses" : "gains",
                           std::abs(each.drift) * 1e6);
+    if (each.is_one_way) what += ", all of one direction: the way is in it";
     if (each.pieces > 1) what += fmt::format(" at first, and changes {} times", each.pieces - 1);
     what += each.is_corrected ? "; its times are corrected by that"
                               : "; times are as in the files, which cannot be read twice (a pipe)";

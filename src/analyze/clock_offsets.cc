@@ -10,7 +10,7 @@
 namespace weft::analyze {
 namespace {
 
-constexpr std::size_t kFewestPackets = 4;  // in each direction
+constexpr std::size_t kFewestPackets = 2;  // in each direction
 constexpr int kPsnBits = 16;
 
 std::uint64_t print_of_psn(std::uint32_t psn) {
@@ -172,6 +172,31 @@ bool agrees(std::span<const Bound> bounds) {
   return lower + first_ns <= 0 && upper + first_ns >= 0;
 }
 
+// Packets of one direction alone: an offset cannot be told from the way. What is far more than any way is an offset,
+// and the way remains in it.
+void use_one_way(const std::vector<Match>& matches, std::size_t file, ClockOffset& offset) {
+  constexpr std::int64_t kLongWay_ns = 1'000'000;  // 200 km of fibre
+  constexpr double kMuchBetter = 4;
+  constexpr std::size_t kFewestMatches = 8;
+  std::vector<Bound> bounds;
+  for (const Match& each : matches) {
+    const bool is_second = file == each.second;
+    const std::int64_t time_ns = is_second ? each.second_ns : each.first_ns;
+    const std::int64_t ahead_ns = time_ns - (is_second ? each.first_ns : each.second_ns);
+    for (const bool is_upper : {true, false}) bounds.push_back({time_ns, ahead_ns, is_upper});
+  }
+  if (matches.size() < kFewestMatches) return;
+  std::ranges::sort(bounds, {}, &Bound::time_ns);
+  const Line steady = line_of(bounds, 0), drifting = best_line(bounds);
+  const Line& line = std::abs(drifting.margin_ns) * kMuchBetter < std::abs(steady.margin_ns) ? drifting : steady;
+  if (std::abs(line.clock.ahead_ns) <= kLongWay_ns) return;
+  offset.is_one_way = true;
+  offset.packets = matches.size();
+  offset.ahead_ns = line.clock.ahead_ns;
+  offset.uncertainty_ns = kLongWay_ns;
+  offset.clock.pieces = {line.clock};
+}
+
 ClockOffset offset_of(const std::vector<Match>& matches, std::size_t file, std::size_t reference) {
   constexpr int kMostHalvings = 6;
   ClockOffset offset;
@@ -179,7 +204,10 @@ ClockOffset offset_of(const std::vector<Match>& matches, std::size_t file, std::
   offset.clock.reference = reference;
   const std::vector<Bound> bounds = bounds_of(matches, file);
   offset.packets = bounds.size();
-  if (bounds.empty()) return offset;
+  if (bounds.empty()) {
+    use_one_way(matches, file, offset);
+    return offset;
+  }
   std::vector<Line> lines;
   add_lines(bounds, kMostHalvings, lines);
   double margin_ns = 0;

@@ -21,6 +21,7 @@ struct ClockOffset {
   pcap::FileClock clock;  // without pieces: the two agree, to within the ways between them
   std::int64_t ahead_ns = 0, uncertainty_ns = 0;
   std::uint64_t packets = 0;  // that both hold
+  bool is_one_way = false;    // all of one direction: the way is in the offset
 };
 
 class ClockOffsets {
@@ -29,8 +30,8 @@ class ClockOffsets {
   bool may_use(std::size_t file, wire::Bytes frame) const;
   // A frame of one file, seen at one of its interfaces.
   void see(std::size_t file, std::uint32_t interface, const Frame& frame);
-  // One of each file that shares packets of both directions with an earlier one, or with one that does. A file is held
-  // against the one that tells most about it.
+  // One of each file that shares packets with an earlier one, or with one that does: packets of both directions, or of
+  // one where the clocks are far apart. A file is held against the one that tells most about it.
   std::vector<ClockOffset> offsets() const;
 
  private:

@@ -168,11 +168,12 @@ void Cnps::find_lost(Findings& findings, const Reading& reading) {
 // every stream of data has its answers, no queue pair is left.
 void Cnps::find_strays(Findings& findings, const Reading& reading) {
   const Streams& streams = reading.streams;
-  std::set<std::pair<AddressId, std::uint32_t>> known, suspects;
-  for (StreamId id = 0; id < streams.size(); ++id) {
-    const Stream& stream = streams[id];
-    (others(stream) > 0 || stream.reverse != kNone ? known : suspects).insert({stream.dst, stream.dst_qp});
-  }
+  const auto has_cnps_alone = [&](StreamId id) { return others(streams[id]) == 0 && streams[id].reverse == kNone; };
+  std::set<std::pair<AddressId, std::uint32_t>> suspects;
+  for (StreamId id = 0; id < streams.size(); ++id)
+    if (has_cnps_alone(id)) suspects.insert({streams[id].dst, streams[id].dst_qp});
+  for (StreamId id = 0; id < streams.size() && !suspects.empty(); ++id)
+    if (!has_cnps_alone(id)) suspects.erase({streams[id].dst, streams[id].dst_qp});
   std::set<std::tuple<PointId, AddressId, AddressId>> answered, unanswered;  // from whom to whom
   for (StreamId id = 0; id < streams.size() && !suspects.empty(); ++id) {
     const Stream& stream = streams[id];
@@ -185,7 +186,8 @@ void Cnps::find_strays(Findings& findings, const Reading& reading) {
     const Stream& stream = streams[id];
     const std::tuple data(stream.point, stream.dst, stream.src);
     if (stream.cnps < kFewestCnps) continue;
-    if (known.contains({stream.dst, stream.dst_qp}) || !answered.contains(data) || unanswered.contains(data)) continue;
+    if (!suspects.contains({stream.dst, stream.dst_qp}) || !answered.contains(data) || unanswered.contains(data))
+      continue;
     if (!said.insert({stream.src, stream.dst, stream.dst_qp}).second) continue;
     findings.add({"cnp.stray",
                   place_of(reading, id),

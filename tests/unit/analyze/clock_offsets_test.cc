@@ -92,9 +92,14 @@ TEST_F(ClockOffsetsTest, ClockThatIsSetMakesPieces) {
     EXPECT_LE(std::abs(error_at(time_ns, clock)), 2'500) << time_ns;
 }
 
-TEST_F(ClockOffsetsTest, OneWayTellsNothing) {
-  exchange(100, 10'000, ahead_by(1'000'000), false);
+TEST_F(ClockOffsetsTest, OneWayTellsOnlyWhatNoWayExplains) {
+  exchange(100, 10'000, ahead_by(900'000), false);
   EXPECT_TRUE(clocks.offsets().empty());
+  clocks = {};
+  exchange(100, 10'000, ahead_by(-3'600'000'000'000), false);
+  ASSERT_EQ(clocks.offsets().size(), 1u);
+  EXPECT_TRUE(clocks.offsets()[0].is_one_way);
+  EXPECT_LE(std::abs(clocks.offsets()[0].ahead_ns + 3'600'000'000'000), 10'000);
 }
 
 TEST_F(ClockOffsetsTest, InterfacesOfOneFileHaveOneClock) {
