@@ -160,9 +160,9 @@ Analysis Analyzer::finish() {
   analysis_.capture.icrc_bad = integrity_.icrc_bad();
   analysis_.capture.streams = streams_.size();
   analysis_.capture.streams_left_out = streams_.left_out();
+  if (compares_clocks_) say_clocks(clocks_.offsets(), files_, false);
   summarise();
   summarise_counted();
-  if (compares_clocks_) say_clocks(clocks_.offsets(), files_, false);
   capture_check_.finish(analysis_.capture, streams_, addresses_, analysis_.findings);
   copies_.finish(analysis_.capture, addresses_, analysis_.findings);
   integrity_.finish(analysis_.findings);

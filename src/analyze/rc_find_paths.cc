@@ -79,10 +79,18 @@ std::string moment_of(const RcContext& context, std::int64_t time_ns) {
   return ns < 1e10 ? fmt::format("{:.4f} ms", ns / 1e6) : fmt::format("{:.7f} s", ns / 1e9);
 }
 
+// Can times of two points be compared? Not where their files have clocks that differ and could not be corrected.
+bool have_one_clock(const CaptureSummary& capture, PointId one, PointId other) {
+  if (capture.points[one].file == capture.points[other].file) return true;
+  return std::ranges::none_of(capture.clocks,
+                              [](const ClockSummary& each) { return each.pieces > 0 && !each.is_corrected; });
+}
+
 }  // namespace
 
 std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after) {
   const Streams& streams = context.streams;
+  if (!have_one_clock(context.capture, context.point_of(before), context.point_of(after))) return {};
   const Stream& stream = streams[after.stream];
   std::vector<Silence> silences(streams.silences(after.stream).begin(), streams.silences(after.stream).end());
   if (before.last_ns - stream.last_ns >= Streams::kSilence_ns)

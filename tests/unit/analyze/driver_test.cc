@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "analyze/analyzer.h"
@@ -150,6 +152,36 @@ TEST(AnalyzeFiles, TimesOfSeveralFilesAreByOneClock) {
   EXPECT_TRUE(analysis->capture.clocks[0].is_corrected);
   EXPECT_NEAR(analysis->capture.clocks[0].drift * 1e6, 40, 2);
   EXPECT_LE(analysis->capture.last_ns - analysis->capture.first_ns, 4'990'012'000);
+}
+
+// A pipe cannot be read before: its times are compared with no other file's.
+TEST(AnalyzeFiles, PipeWithAnotherClockIsNoOutage) {
+  DriverFiles files;
+  CaptureBuilder near, far;
+  near.section().interface();
+  far.section().interface();
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const std::uint64_t at_us = 1'000'000 + i * 10;
+    near.packet(0, at_us, request_of(i));
+    if (i == 100) {  // lost once
+      near.packet(0, at_us + 7, request_of(i));
+      far.packet(0, 600'000 + at_us + 8, request_of(i));
+    } else {
+      far.packet(0, 600'000 + at_us + 1, request_of(i));
+    }
+    far.packet(0, 600'000 + at_us + 9, answer_to(i, i + 1));
+    near.packet(0, at_us + 10, answer_to(i, i + 1));
+  }
+  const std::string near_path = files.write("near", near.bytes), far_path = files.write("far", far.bytes);
+  const std::string pipe_path = far_path + ".pipe";
+  ASSERT_EQ(mkfifo(pipe_path.c_str(), 0600), 0);
+  std::thread writer(
+      [&] { std::ofstream(pipe_path, std::ios::binary) << std::ifstream(far_path, std::ios::binary).rdbuf(); });
+  const auto analysis = analyze_files({near_path, pipe_path}, {});
+  writer.join();
+  ASSERT_TRUE(analysis) << analysis.error();
+  EXPECT_TRUE(has_finding(*analysis, "capture.clocks"));
+  EXPECT_FALSE(has_finding(*analysis, "psn.outage"));
 }
 
 // FLUSH and ATOMIC WRITE have PSNs, and are not looked into: what acknowledges them is no sign of a loss.
