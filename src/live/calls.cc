@@ -24,98 +24,14 @@ bool is_ready(const std::shared_ptr<const Lent>& lent, const std::vector<short>&
   for (std::size_t i = 0; i < events.size(); ++i) fds.push_back({lent->fds[i], events[i], 0});
   return !fds.empty() && poll(fds.data(), fds.size(), 0) > 0;
 }
-
-// Whether a call that was answered at once has changed nothing: it only looked, or found nothing to take.
-enum class Effect : std::uint8_t { kNone, kSome, kNeutral };
-Effect effect_of(const Request& request, const Reply& reply) {
-  switch (request.op) {
-    // They have rules of their own for how long they wait, or are part of other calls.
-    case Op::kPoll:
-    case Op::kWait:
-    case Op::kYieldUntil:
-    case Op::kWaitForChange:
-    case Op::kNudge:
-    case Op::kCancel:
-    case Op::kSignalled:
-      return Effect::kNeutral;
-    case Op::kSleep:
-    case Op::kYield:
-    case Op::kQueryQp:
-    case Op::kQueryTimer:
-    case Op::kListDevices:
-    case Op::kInterfaces:
-    case Op::kStreamStatus:
-    case Op::kStreamTcp:
-    case Op::kCmQuery:
-    case Op::kRefreshCounters:
-    case Op::kNetlink:
-    case Op::kEthtool:
-      return Effect::kNone;
-    case Op::kStreamReceive: {
-      verbs::StreamReceive ask;
-      if (request.read(ask) && ask.peek != 0) return Effect::kNone;
-      break;
-    }
-    default:
-      break;
-  }
-  return reply.error > 0 ? Effect::kNone : Effect::kSome;
-}
 }  // namespace
 
-std::shared_ptr<Thread> Server::find_thread(const Thread* thread) const {
-  for (const auto& each : threads_) {
-    if (each.get() == thread) return each;
-  }
-  return nullptr;
-}
-
-void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
-  if (thread->idle_calls >= kIdleCalls && !wall_ && !thread->cancelled && !thread->interrupted &&
-      effect_of(request, {}) != Effect::kNeutral) {
-    delay(thread, request, now_ps);
-  } else {
-    perform(thread, request, now_ps);
-  }
-}
-
-// A loop of calls that tell nothing would never let time pass. No signal ends the delay with an error: the call is none
-// that waits.
-void Server::delay(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
-  const Time_ps until_ps = now_ps + thread->idle_time_ps;
-  thread->idle_calls = 0;
-  thread->delayed = thread->polls = true;
-  thread->retry = [this, raw = thread.get(), request, until_ps](Time_ps then_ps) {
-    const std::shared_ptr<Thread> self = find_thread(raw);
-    if (!self) return false;
-    Server& server = *this;
-    self->idle_time_ps = then_ps < until_ps ? kFirstIdleTime_ps : std::min(2 * self->idle_time_ps, kLastIdleTime_ps);
-    self->delayed = self->polls = self->look = false;
-    ++self->park;
-    self->process->node->announce(*self, then_ps);
-    const Request asked = request;
-    self->retry = nullptr;  // this: nothing that it holds is used from here on
-    server.perform(self, asked, then_ps);
-    return true;
-  };
-  retry_at(thread, until_ps);
-}
-
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
-void Server::perform(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
+void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
   TraceEvent event = trace_.begin_call(*thread->process, request, now_ps);
   const auto at_once = answer(thread, request, now_ps, false);
   trace_.end_call(*thread->process, request, at_once ? &*at_once : nullptr, std::move(event));
-  // A lock may come at once, again and again, from one that polls with it to another.
-  const Effect of_wait = request.op == Op::kWaitForChange ? Effect::kNeutral : Effect::kSome;
-  const Effect effect = at_once ? effect_of(request, *at_once) : of_wait;
-  if (effect == Effect::kNone) ++thread->idle_calls;
-  if (thread->idle_calls > 0 && (!at_once || effect == Effect::kSome)) node.announce(*thread, now_ps);
-  if (effect == Effect::kSome) {
-    thread->idle_calls = 0;
-    thread->idle_time_ps = kFirstIdleTime_ps;
-  }
   if (at_once) {
     resume_when_due(thread, *at_once, now_ps);
     return;
@@ -126,7 +42,10 @@ void Server::perform(const std::shared_ptr<Thread>& thread, const Request& reque
     return;
   }
   thread->retry = [this, thread_ptr = thread.get(), request](Time_ps then_ps) {
-    const std::shared_ptr<Thread> self = find_thread(thread_ptr);
+    std::shared_ptr<Thread> self;
+    for (const auto& each : threads_) {
+      if (each.get() == thread_ptr) self = each;
+    }
     if (!self) return false;
     auto reply = answer(self, request, then_ps, true);
     if (!reply) return false;

@@ -39,8 +39,7 @@ constexpr std::chrono::microseconds kReplyLook{100};
 // it does without looking. A thread that was woken takes the CPU, too: so only turns with looking count.
 constexpr unsigned kCrowdTurns = 512, kCrowdPause = 2048;
 constexpr std::int64_t kCrowdSwitches = 3;
-constexpr unsigned kStatusTurns = 1024;  // of programs, after which `weft ps` is answered
-constexpr int kOutsideLooks = 5;         // looks, a millisecond apart, that find it asleep in the kernel
+constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
 
 }  // namespace
 
@@ -282,26 +281,7 @@ bool Server::is_crowded() {
   return crowded_;
 }
 
-void Server::answer_status() {
-  accept_clients();
-  std::erase_if(pending_clients_, [&](int fd) {
-    verbs::RequestHead head{};
-    if (recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) != sizeof(head)) return false;
-    if (head.op != verbs::Op::kStatus && head.op != verbs::Op::kDown) return false;
-    Request request;
-    Connection connection(fd);
-    if (connection.receive(request) != Connection::Got::kRequest) return true;
-    down_ = down_ || request.op == verbs::Op::kDown;
-    connection.send(request.op == verbs::Op::kDown ? Reply{} : status(), 0);
-    return true;
-  });
-}
-
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
-  if (++turns_since_status_ == kStatusTurns) {
-    turns_since_status_ = 0;
-    answer_status();
-  }
   const Outcome outcome = watch_for_request(thread, request);
   const bool acts = outcome != Outcome::kSpins || thread.process->has_posts();
   if (std::exchange(thread.let_go, false))
@@ -329,9 +309,7 @@ ThreadWaiter::Outcome Server::watch_for_request(Thread& thread, Request& request
   int asleep = 0;
   for (;;) {
     pollfd fd{thread.connection.fd(), POLLIN, 0};
-    const bool came = ppoll(&fd, 1, &patience, nullptr) > 0;
-    if (!came) answer_status();
-    if (came) {
+    if (ppoll(&fd, 1, &patience, nullptr) > 0) {
       switch (thread.connection.receive(request)) {
         case Connection::Got::kRequest:
           return Outcome::kAsked;
@@ -363,9 +341,7 @@ ThreadWaiter::Outcome Server::watch_for_request(Thread& thread, Request& request
     }
     char state = kernel_state(pid, thread.tid);
     if (state == 0) return Outcome::kGone;
-    // A program that is being executed waits for its file, and for nothing of others.
-    const bool sleeps = (state == 'S' || state == 'D') && !thread.process->executes;
-    asleep = sleeps || state == 'T' || state == 't' ? asleep + 1 : 0;
+    asleep = state == 'S' || state == 'D' || state == 'T' || state == 't' ? asleep + 1 : 0;
     if (asleep >= kOutsideLooks * machine_slowdown()) return Outcome::kOutside;
   }
 }

@@ -131,11 +131,6 @@ class Server final : public ThreadWaiter {
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
   void resume_when_due(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
-  void perform(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
-  void delay(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
-  std::shared_ptr<Thread> find_thread(const Thread* thread) const;
-  // While a program has its turn: `weft ps` and `weft down` wait for no program.
-  void answer_status();
   std::optional<Reply> poll_cq(const Thread& thread, const Request& request);
   std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
   std::optional<Reply> get_cq_event(Process& process, const Request& request);
@@ -198,7 +193,6 @@ class Server final : public ThreadWaiter {
     bool outside = false;  // a parent that was not started on a node: a terminal, a script of the user's
   };
   std::map<int, OtherChild> other_children_;  // by number; not of the world
-  std::map<int, OtherChild> starting_;        // by number: programs of `weft exec` that are being loaded
   Time_ps looked_at_ps_ = kNever_ps;          // how far the world was when it looked at them
   std::map<int, Time_ps> ended_ps_;           // by process group: when the last of its processes was gone
   std::vector<std::unique_ptr<NodeView>> views_;
@@ -206,7 +200,7 @@ class Server final : public ThreadWaiter {
   bool down_ = false;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;
-  unsigned turns_ = 0, turns_since_status_ = 0;
+  unsigned turns_ = 0;
   bool crowded_ = false;
   std::int64_t switches_ = 0;  // of its CPU, to others
 };

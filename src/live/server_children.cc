@@ -110,9 +110,6 @@ bool Server::wait_for_children(Time_ps leap_ps) {
     }
   }
   other_children_ = std::move(found);
-  // From its execution on a program runs: what it will do first happens at this time.
-  std::erase_if(starting_, [](const auto& each) { return is_exiting(each.first); });
-  for (auto& [pid, state] : starting_) waits = look_at(state, pid) || waits;
   if (!waits) return false;
   usleep(kSleepLook_us);
   poll_clients(0);

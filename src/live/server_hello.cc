@@ -74,9 +74,6 @@ void Server::handle_hello(int fd, const Request& request) {
   if (verbs::LookUp asked; request.op == verbs::Op::kShowNode && request.read(asked)) {
     asked.name[sizeof(asked.name) - 1] = 0;
     show_node(asked.name);
-    // Who asks executes the program next.
-    if (const int pid = thread->connection.peer_pid(); pid > 0 && !wall_)
-      starting_[pid] = {std::chrono::steady_clock::now()};
     thread->connection.send({}, 0);
     return;
   }
@@ -91,7 +88,6 @@ void Server::handle_hello(int fd, const Request& request) {
     thread->connection.send(Reply::failed(EPROTO), 0);
     return;
   }
-  starting_.erase(hello.pid);
   hello.node[sizeof(hello.node) - 1] = 0;
   const auto& hosts = world_.lab().hosts;
   auto host = std::find_if(hosts.begin(), hosts.end(), [&](const auto& each) { return each.name == hello.node; });

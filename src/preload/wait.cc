@@ -56,8 +56,7 @@ class Sources {
     std::size_t count = item_count_;
     std::size_t lent_count = 0;
     int lent[verbs::kMaxRealItems];
-    const bool waits = anything || until_ps > verbs::weft_now_ps();
-    const bool lend = is_virtual() && waits;
+    const bool lend = is_virtual();
     const int set = lend && real_count_ > verbs::kMaxRealItems ? set_of_real() : -1;
     if (set >= 0) {
       lent[lent_count] = set;
@@ -72,7 +71,7 @@ class Sources {
     const verbs::Wait wait{until_ps, static_cast<std::uint32_t>(count), anything};
     std::size_t size_B = count * sizeof(verbs::WaitItem);
     const iovec request[2] = {{const_cast<verbs::Wait*>(&wait), sizeof wait}, {items_.data(), size_B}};
-    const RealOnes real{lent, lent_count, real_.data(), is_virtual() || real_count_ == 0 ? 0 : count_};
+    const RealOnes real{lent, lent_count, real_.data(), lend || real_count_ == 0 ? 0 : count_};
     int error = call_in_pieces(verbs::Op::kWait, request, 2, items_.data(), &size_B, nullptr, real);
     if (set >= 0) WEFT_REAL(close)(set);
     if (error == EINTR && real.own_count > 0 && look_at_real() > 0) return 0;

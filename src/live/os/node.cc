@@ -118,32 +118,26 @@ void Node::resume(const std::shared_ptr<Thread>& thread, const Reply& reply, Tim
     other->local_ps = now_ps;
     other->clock().local_ps.store(now_ps, std::memory_order_release);
   }
-  // A thread that is notified, cannot take the event and waits again immediately needs what another one holds: UCX
-  // polls inside of a lock that its asynchronous thread tries to get.
-  std::vector<std::shared_ptr<Thread>> freed;
-  if (thread->spurious_wakeups >= kSpuriousWakeups) freed = free_pollers(*thread, now_ps);
+  std::vector<std::shared_ptr<Thread>> freed = free_pollers(*thread, now_ps);
   if (!Node::reply(*thread, reply, now_ps)) {
     waiter_.thread_ended(thread, now_ps);
   } else {
     run(thread, now_ps);
   }
-  end_freedom(freed, now_ps);
-}
-
-void Node::end_freedom(const std::vector<std::shared_ptr<Thread>>& freed, Time_ps now_ps) {
   for (const auto& each : freed) {
     each->clock().freed.store(verbs::kMayPark, std::memory_order_release);
     run(each, now_ps);
   }
 }
 
-// A poll must not keep what this thread needs, so those that poll go on, in real time and beside this thread, until it
-// has had its turn.
+// A thread that is notified, cannot take the event and waits again immediately needs what another one holds: UCX polls
+// inside of a lock that its asynchronous thread tries to get. A poll must not keep it, so those that poll go on, in
+// real time and beside this thread, until it has had its turn.
 std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Time_ps now_ps) {
   std::vector<std::shared_ptr<Thread>> freed;
+  if (thread.spurious_wakeups < kSpuriousWakeups) return freed;
   for (const auto& each : thread.process->threads) {
-    const bool polls = each->polls && !each->delayed;
-    if (each.get() == &thread || each->state != ThreadState::kParked || !polls || !each->retry) continue;
+    if (each.get() == &thread || each->state != ThreadState::kParked || !each->polls || !each->retry) continue;
     begin_turn(*each, now_ps);
     each->looks = true;
     each->state = ThreadState::kRunning;
@@ -156,12 +150,7 @@ std::vector<std::shared_ptr<Thread>> Node::free_pollers(const Thread& thread, Ti
 void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   thread->state = ThreadState::kRunning;
   Request request;
-  ThreadWaiter::Outcome outcome = waiter_.wait_for(*thread, request);
-  // It may spin for a lock of its own making that one which polls holds.
-  std::vector<std::shared_ptr<Thread>> freed;
-  if (outcome == ThreadWaiter::Outcome::kSpins) freed = free_pollers(*thread, now_ps);
-  if (!freed.empty()) outcome = waiter_.wait_for(*thread, request);
-  switch (outcome) {
+  switch (waiter_.wait_for(*thread, request)) {
     case ThreadWaiter::Outcome::kAsked:
       take_request(thread, std::move(request), now_ps);
       break;
@@ -186,7 +175,6 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
       settle_when_visible(*thread->process);
       break;
   }
-  end_freedom(freed, now_ps);
   const Time_ps then_ps = std::max(now_ps, thread->local_ps);
   run_woken(*thread->process, then_ps);
   // By a pipe, or by its end; processes of one group also by semaphores in shared memory.
@@ -214,8 +202,7 @@ void Node::take_request(const std::shared_ptr<Thread>& thread, Request request, 
   Time_ps from_ps = std::max(thread->local_ps, not_before_ps);
   Time_ps asked_ps = std::clamp<Time_ps>(request.local_ps, from_ps, from_ps + longest_turn_ps(*thread));
   const bool looks_again = request.op == verbs::Op::kPoll || request.op == verbs::Op::kYieldUntil;
-  const bool told_nothing = thread->idle_calls > 0 || (thread->looks && looks_again);
-  bool idle = told_nothing && !thread->process->has_posts();
+  bool idle = thread->looks && looks_again && !thread->process->has_posts();
   take_posts(*thread->process, from_ps, asked_ps);
   thread->local_ps = asked_ps;
   if (request.op != verbs::Op::kWait) {
@@ -247,12 +234,7 @@ void Node::interrupt(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     return;
   }
   at(now_ps, thread->rank, [this, thread, park = thread->park](Time_ps then_ps) {
-    if (thread->park != park || !thread->retry || thread->process->gone) return;
-    if (thread->delayed) {
-      thread->retry(then_ps);
-    } else {
-      resume(thread, Reply::failed(EINTR), then_ps);
-    }
+    if (thread->park == park && thread->retry && !thread->process->gone) resume(thread, Reply::failed(EINTR), then_ps);
   });
 }
 
@@ -362,16 +344,6 @@ void Node::poll_watched(Time_ps now_ps) {
 void Node::wake_pollers(Process& process, const Thread* except, Time_ps at_ps) {
   for (const auto& thread : process.threads) {
     if (thread.get() != except && thread->state == ThreadState::kParked && thread->polls) let_look(thread, at_ps);
-  }
-}
-
-void Node::announce(const Thread& thread, Time_ps at_ps) {
-  for (const auto& process : processes) {
-    if (process != thread.process && !are_related(*process, *thread.process)) continue;
-    for (const auto& each : process->threads) {
-      if (each.get() != &thread && each->state == ThreadState::kParked && each->polls && !each->delayed)
-        let_look(each, at_ps);
-    }
   }
 }
 

@@ -96,9 +96,6 @@ class Node final : public host::Program {
   void wake_pollers(Process& process, const Thread* except, Time_ps at_ps);
   // Likewise those of processes that may share memory with this one, or wait for it: its parent and its children.
   void wake_relatives(const Process& process, Time_ps at_ps);
-  // The thread may have changed memory between calls that told it nothing: those that poll look around, but none that
-  // makes such calls itself, or the two would keep each other awake.
-  void announce(const Thread& thread, Time_ps at_ps);
   void count_relatives(Process& process);
   // Ends the thread's wait, whatever it waits for.
   void let_look(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
@@ -143,7 +140,6 @@ class Node final : public host::Program {
   void run(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void run_woken(Process& process, Time_ps now_ps);
   static std::vector<std::shared_ptr<Thread>> free_pollers(const Thread& thread, Time_ps now_ps);
-  void end_freedom(const std::vector<std::shared_ptr<Thread>>& freed, Time_ps now_ps);
   void drain(CompletionRing& cq, Time_ps now_ps);
   // Puts an event into the queue's channel if it was asked for one.
   void notify(CompletionRing& cq, bool solicited, std::uint32_t entries);

@@ -44,11 +44,6 @@ enum class ThreadState : std::uint8_t {
 inline constexpr Time_ps kFirstPatience_ps = us(100);
 inline constexpr Time_ps kLastPatience_ps = ms(10);
 
-// A thread that looks again and again without waiting, at a full socket, a channel without events or the state of a
-// queue pair, waits all the same: after so many calls in turn that told it nothing, one takes time.
-inline constexpr int kIdleCalls = 32;
-inline constexpr Time_ps kFirstIdleTime_ps = us(1), kLastIdleTime_ps = us(100);
-
 inline constexpr int kSpuriousWakeups = 3;  // after which a thread is taken to need what another one holds
 
 struct Thread {
@@ -62,15 +57,12 @@ struct Thread {
   bool posted = false;                      // since its last spin, with nothing but polls after it
   Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
   Time_ps poll_until_ps = kNever_ps;
-  bool polls = false;                        // it waits for an entry of a completion queue
-  bool look = false;                         // the wait that there is ends now, so that the thread looks around
-  bool looks = false;                        // it runs for no other reason
-  bool notified = false;                     // its last wait ended because something was ready
-  int spurious_wakeups = 0;                  // how often it has then waited again at once
-  int idle_calls = 0;                        // in turn, that told it nothing and took no time
-  Time_ps idle_time_ps = kFirstIdleTime_ps;  // that the next of them takes when there were too many
-  bool delayed = false;                      // its call is answered then, or when anything happens to the process
-  std::shared_ptr<const Lent> lent;          // descriptors of the kernel's that it waits for, too
+  bool polls = false;                // it waits for an entry of a completion queue
+  bool look = false;                 // the wait that there is ends now, so that the thread looks around
+  bool looks = false;                // it runs for no other reason
+  bool notified = false;             // its last wait ended because something was ready
+  int spurious_wakeups = 0;          // how often it has then waited again at once
+  std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
   bool let_go = false;                 // by a delivery, and has done nothing yet
@@ -125,9 +117,8 @@ struct MemoryRange {
   // Pages that the program has unmapped since, in the order of their addresses: pinned, so that the NIC goes on with
   // them.
   struct KeptPages {
-    std::uint64_t address = 0;
-    std::size_t size_B = 0;
-    std::shared_ptr<std::uint8_t[]> bytes;  // those of regions over the same pages are the same
+    std::uint64_t address;
+    std::vector<std::uint8_t> bytes;
   };
   std::vector<KeptPages> kept{};
   DeviceMemory inside{};   // not null: the addresses are offsets in it
@@ -135,7 +126,6 @@ struct MemoryRange {
   bool on_demand = false;  // nothing is pinned: pages may come and go
 
   // Its bytes lie in the process's memory, at their addresses.
-  bool is_pinned() const { return !on_demand && !inside && !is_null; }
   bool is_plain() const { return kept.empty() && !inside && !is_null; }
   bool read(std::uint64_t at, std::span<std::uint8_t> out);
   // A CPU sees it from `visible_ps` on. False: there is no memory to write to.
@@ -144,8 +134,8 @@ struct MemoryRange {
   bool give(std::uint64_t at, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot, Time_ps visible_ps);
   // What a page fault of the device would do. False: there is no such page.
   bool page_in(std::uint64_t at, std::size_t size_B) const;
-  // The program is about to unmap these pages: the copy of them stays the NIC's, as far as it is of this range.
-  void keep(const KeptPages& block);
+  // The program is about to unmap these addresses. False: more than `room_B` of them.
+  bool keep(std::uint64_t from, std::uint64_t end, std::size_t room_B);
 
  private:
   template <typename Mapped, typename Kept>

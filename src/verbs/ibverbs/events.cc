@@ -119,8 +119,6 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
       break;
     case Concerns::kSrq:
       event->element.srq = reinterpret_cast<Srq*>(reply.cookie);
-      // It is not armed any more.
-      if (reply.type == IBV_EVENT_SRQ_LIMIT_REACHED) reinterpret_cast<Srq*>(reply.cookie)->limit = 0;
       break;
     case Concerns::kPort:
       event->element.port_num = kPort;

@@ -127,7 +127,6 @@ int ibv_modify_srq(ibv_srq* base, ibv_srq_attr* attr, int mask) {
   auto* srq = static_cast<Srq*>(base);
   if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
   if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
-  if (attr->srq_limit > srq->ring.entries) return EINVAL;
   const int error = call(Op::kModifySrq, ModifySrq{srq->handle, attr->srq_limit});
   if (error == 0) srq->limit = attr->srq_limit;
   return error;
