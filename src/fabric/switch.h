@@ -338,8 +338,7 @@ class alignas(64) Switch {
   // What every visit touches comes first: the engine fetches engine::kHotLines lines of it ahead.
   std::vector<Port> ports_;
   std::vector<Wires> wires_;  // by port
-  // Planned services, sorted, and an end mark; those that are no longer planned are skipped. One that is over lies
-  // before.
+  // Planned services, sorted, and an end mark: what is no longer planned is skipped, what is over lies before.
   Service* next_service_ = nullptr;
   Service* end_service_ = nullptr;
   Ways ways_;

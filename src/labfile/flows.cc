@@ -8,6 +8,7 @@
 #include "labfile/flow_csv.h"
 #include "labfile/flow_endpoints.h"
 #include "labfile/flow_graph.h"
+#include "labfile/flow_keys.h"
 #include "labfile/words.h"
 #include "labfile/workload_kind.h"
 #include "workload/flow_matrix.h"
@@ -41,7 +42,7 @@ class FlowReader {
     const std::size_t problems_before = problems_.size();
     auto& options = workload_.options.emplace<workload::FlowOptions>();
     read_options(options);
-    check_keys(*pattern);
+    check_flow_keys(map_, *pattern, pattern_.text, problems_);
     if (const YamlNode* hosts = map_.get("hosts")) endpoints_.read_hosts(*hosts);
     read_numbers();
     if (problems_.size() == problems_before) make_flows(*pattern, options);
@@ -49,48 +50,6 @@ class FlowReader {
   }
 
  private:
-  struct PatternKeys {
-    FlowPattern pattern;
-    std::vector<std::string_view> required, optional;
-  };
-
-  void check_keys(FlowPattern pattern) {
-    static const std::vector<PatternKeys> kPatterns = {
-        {FlowPattern::kIncast, {"hosts", "to", "size"}, {"rounds", "period"}},
-        {FlowPattern::kPermutation, {"hosts", "size"}, {}},
-        {FlowPattern::kAllToAll, {"hosts", "size"}, {}},
-        {FlowPattern::kPointToPoint, {"pairs", "size"}, {}},
-        {FlowPattern::kOnOff, {"pairs", "size", "period", "rounds"}, {}},
-        {FlowPattern::kDistribution, {"hosts", "shape", "load"}, {"duration", "count"}},
-        {FlowPattern::kMatrix, {"hosts", "file"}, {}},
-        {FlowPattern::kGraph, {}, {"list", "file", "size"}}};
-    const auto keys =
-        std::find_if(kPatterns.begin(), kPatterns.end(), [&](const auto& k) { return k.pattern == pattern; });
-    for (std::string_view key : keys->required) map_.require(key, example(key));
-    for (std::string_view key :
-         {"hosts", "to", "pairs", "size", "rounds", "period", "load", "shape", "duration", "count", "file", "list"}) {
-      const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
-      const YamlNode* node = map_.get(key);
-      if (node == nullptr || in(keys->required) || in(keys->optional)) continue;
-      problems_.add(node->place, fmt::format("{} does not go with flows {}", key, pattern_.text),
-                    fmt::format("it takes {}",
-                                join(keys->required) + (keys->optional.empty() ? "" : ", ") + join(keys->optional)));
-    }
-  }
-
-  static std::string_view example(std::string_view key) {
-    constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
-        {"hosts", "hosts: all"},        {"to", "to: h0"},
-        {"pairs", "pairs: [[h0, h1]]"}, {"size", "size: 1 MB"},
-        {"rounds", "rounds: 10"},       {"period", "period: 1 ms"},
-        {"shape", "shape: websearch"},  {"load", "load: 50 %"},
-        {"file", "file: flows.cm"},     {"list", "list: [{name: a, from: h0, to: h1, size: 1 MB}]"}};
-    for (const auto& [name, text] : kExamples) {
-      if (name == key) return text;
-    }
-    return key;
-  }
-
   void check_telemetry(engine::TelemetryFormat format, const Place& place) {
     if (format == engine::TelemetryFormat::kNone) return;
     bool ifa = format == engine::TelemetryFormat::kIfa;
@@ -265,7 +224,7 @@ class FlowReader {
     if ((node == nullptr) == (file == nullptr))
       return problems_.add(pattern_.place,
                            node == nullptr ? "a graph without flows" : "a graph from list and from file",
-                           "write either " + std::string(example("list")) + " or file: flows.csv");
+                           "write either " + std::string(flow_key_example("list")) + " or file: flows.csv");
     const std::size_t problems_before = problems_.size();
     std::string path;
     std::vector<CsvFlow> rows;
@@ -278,7 +237,7 @@ class FlowReader {
     if (problems_.size() != problems_before || too_many(rows.size())) return;
     if (rows.empty())
       problems_.add((file != nullptr ? file : node)->place, "a graph without flows",
-                    "write " + std::string(example("list")));
+                    "write " + std::string(flow_key_example("list")));
     std::vector<GraphFlow> graph;
     for (const CsvFlow& row : rows) {
       workload::Flow& flow = options.flows.emplace_back();

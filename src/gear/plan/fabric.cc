@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/plural.h"
 #include "catalog/catalog.h"
+#include "gear/plan/bill.h"
 #include "gear/plan/ports.h"
 
 namespace weft::gear {
@@ -36,7 +37,7 @@ class FabricPlanner {
       draw_cables();
     }
     plan_management();
-    write_bill();
+    write_bill(plan_, market_);
     return std::move(plan_);
   }
 
@@ -345,24 +346,11 @@ class FabricPlanner {
     cable.rate_bps = rate_bps;
     const auto [kind, is_new] = cable_kinds_.try_emplace({rate_bps, cable.length_m});
     if (is_new) {
-      const MarketDevice* sold = cable_for(rate_bps, cable.length_m);
+      const MarketDevice* sold = cable_for(market_, rate_bps, cable.length_m);
       kind->second = sold == nullptr ? "fibre" : sold->value("cable_kind");
     }
     cable.kind = kind->second;
     plan_.cables.push_back(std::move(cable));
-  }
-
-  // The cheapest that reaches; null where none does.
-  const MarketDevice* cable_for(std::int64_t rate_bps, std::uint32_t length_m) const {
-    const MarketDevice* best = nullptr;
-    for (const MarketDevice* cable : market_.of_kind("cable")) {
-      const auto rate = cable->number("rate_G"), reach = cable->number("reach_m"),
-                 price = cable->number("price_new_USD");
-      if (!rate || !reach || !price || rate->low * 1e9 != static_cast<double>(rate_bps) || reach->low < length_m)
-        continue;
-      if (best == nullptr || price->high < best->number("price_new_USD")->high) best = cable;
-    }
-    return best;
   }
 
   // A port for each host, its BMC and each switch, and one of each management switch to the next.
@@ -370,59 +358,6 @@ class FabricPlanner {
     plan_.management_ports = 2 * plan_.hosts + static_cast<std::uint32_t>(plan_.switches.size());
     constexpr std::uint32_t kPorts = 47;
     plan_.management_switches = (plan_.management_ports + kPorts - 1) / kPorts;
-  }
-
-  void add_item(std::string what, std::uint64_t count, const MarketDevice* device) {
-    BillItem item;
-    item.what = std::move(what);
-    item.count = count;
-    const MarketRow* price = device == nullptr ? nullptr : device->price_row();
-    if (price != nullptr) {
-      item.price_USD = parse_range(price->value);
-      item.source = fmt::format("[{}] {}, {}", price->tag, price->source, price->date);
-    } else {
-      plan_.notes.push_back(fmt::format("{}: no price is known, it is not in the sum", item.what));
-    }
-    if (device != nullptr) {
-      const auto typical = device->number("power_typical_W"), most = device->number("power_max_W");
-      const auto ends = device->number("power_end_W");
-      item.watts_typical = ends ? 2 * ends->low : typical ? typical->low : most ? most->low : 0;
-      item.watts_max = ends ? 2 * ends->high : most ? most->high : item.watts_typical;
-    }
-    plan_.bill.push_back(std::move(item));
-  }
-
-  const MarketDevice* sold(std::string_view model) const {
-    const auto found = market_.find(model);
-    return found ? *found : nullptr;
-  }
-
-  void write_bill() {
-    add_item("NIC " + plan_.nic, ends(), sold(plan_.nic));
-    if (plan_.leaves > 0) add_item("leaf " + plan_.leaf_model, plan_.leaves, sold(plan_.leaf_model));
-    if (plan_.spines > 0) add_item("spine " + plan_.spine_model, plan_.spines, sold(plan_.spine_model));
-    if (plan_.cores > 0) add_item("core " + plan_.spine_model, plan_.cores, sold(plan_.spine_model));
-    struct Group {
-      FabricCable cable;
-      std::uint64_t count = 0;
-    };
-    std::vector<Group> groups;
-    for (const FabricCable& cable : plan_.cables) {
-      const auto same = [&](const Group& group) {
-        return group.cable.kind == cable.kind && group.cable.length_m == cable.length_m &&
-               group.cable.rate_bps == cable.rate_bps;
-      };
-      auto found = std::find_if(groups.begin(), groups.end(), same);
-      if (found == groups.end()) found = groups.insert(groups.end(), {cable, 0});
-      ++found->count;
-    }
-    std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-      return std::pair(a.cable.rate_bps, a.cable.length_m) < std::pair(b.cable.rate_bps, b.cable.length_m);
-    });
-    for (const Group& group : groups)
-      add_item(fmt::format("cable {} {} {} m", group.cable.kind, rate_text(group.cable.rate_bps), group.cable.length_m),
-               group.count, cable_for(group.cable.rate_bps, group.cable.length_m));
-    add_item("management switch, 48 x 1 GbE", plan_.management_switches, sold("Management-48x1G"));
   }
 
   const Market& market_;

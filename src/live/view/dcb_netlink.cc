@@ -98,15 +98,15 @@ int change_qos(const NetlinkNode& node, const NodePort& port, const NetlinkQuest
   return 0;
 }
 
-// The errno is in an attribute of a reply that is otherwise well (dcbnl_ieee_set of the kernel).
+// A change that was made is answered with an attribute that is 0 (dcbnl_ieee_set of the kernel), one that was refused
+// with an error: dcb of iproute2 6.1 ends with status 0 for an attribute that is none.
 void answer_change(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question,
                    NetlinkReply& reply) {
-  const int error = change_qos(node, port, question);
+  if (const int error = change_qos(node, port, question); error != 0) return reply.error(error);
   const auto asked = question.fixed<dcbmsg>();
   reply.begin(RTM_SETDCB);
   reply.fixed(dcbmsg{asked.dcb_family, asked.cmd, 0});
-  reply.put(static_cast<std::uint16_t>(asked.cmd == DCB_CMD_SDCBX ? DCB_ATTR_DCBX : DCB_ATTR_IEEE),
-            static_cast<std::uint8_t>(-error));
+  reply.put(static_cast<std::uint16_t>(asked.cmd == DCB_CMD_SDCBX ? DCB_ATTR_DCBX : DCB_ATTR_IEEE), std::uint8_t{0});
 }
 
 }  // namespace

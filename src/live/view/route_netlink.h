@@ -22,6 +22,12 @@ void answer_neighbours(const NetlinkNode& node, const NetlinkQuestion& question,
 void answer_rules(const NetlinkQuestion& question, NetlinkReply& reply);
 void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply);
 
+// route_changes.cc: what is not refused is 0; otherwise the error, with a line that says what to type.
+int change_link(const NetlinkNode& node, const NetlinkQuestion& question);
+int refuse_change(const NetlinkNode& node, const NetlinkQuestion& question);
+
+// By its number, or where that is 0 by its name; null: none.
+const NodePort* find_port(const NetlinkNode& node, int index, const std::string& name);
 // Of the port that reaches the address (16 bytes, IPv4 mapped) without a router, or with one; null: none does.
 const NodePort* port_towards(const NetlinkNode& node, const std::uint8_t* address);
 
