@@ -27,7 +27,7 @@ PointId Copies::add_point(PointId at, const std::string& name, CaptureSummary& c
 // a point of that session's own, where its answers belong too.
 PointId Copies::point_of_session(const Frame& frame, const Streams& streams, const Addresses& addresses,
                                  CaptureSummary& capture) {
-  constexpr std::size_t kMostSessions = 64;
+  constexpr std::size_t kMostSessionPoints = 64;
   const std::tuple key(frame.point, frame.mirror.source, frame.mirror.session);
   auto own = of_session_.find(key);
   const StreamId first = streams.find(frame.point, frame.src, frame.dst, frame.dest_qp);
@@ -36,7 +36,7 @@ PointId Copies::point_of_session(const Frame& frame, const Streams& streams, con
       (first == kNone && own != of_session_.end() && streams.has_any(own->second.point, frame.dst, frame.src));
   if (!is_own) return frame.point;
   if (own == of_session_.end()) {
-    if (of_session_.size() == kMostSessions) return frame.point;
+    if (of_session_.size() == kMostSessionPoints) return frame.point;
     own = of_session_.try_emplace(key).first;
     own->second.point = add_point(
         frame.point, fmt::format("mirror session {} of {}", frame.mirror.session, addresses.text(frame.mirror.source)),

@@ -115,7 +115,7 @@ TEST_F(FileClocks, LossStaysLossBetweenHosts) {
   }
 }
 
-TEST_F(FileClocks, ThreeHostsOfAnIncast) {
+TEST_F(FileClocks, ThreeHostsOfIncast) {
   run_lab(switch_lab(3,
                      "qos: {profile: roce-lossless}\n"
                      "workloads:\n  - {name: incast, flows: incast, hosts: all, to: h0, size: 500 kB}\n"),

@@ -109,7 +109,7 @@ TEST_F(Mirrors, WholeMirrorsOfHealthyFabricFindNothing) {
   }
 }
 
-TEST_F(Mirrors, FramesThatTheMirrorLostAreNoFaultOfTheFabric) {
+TEST_F(Mirrors, FramesLostByMirrorAreNoFaultOfFabric) {
   run_lab(pair_lab(kWrites));
   for (int i = 0; i < kMirrorVariants; ++i) {
     MirrorSetup setup = draw(i);

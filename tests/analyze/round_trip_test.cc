@@ -96,6 +96,7 @@ TEST_P(RoundTrip, CountersAgree) {
   std::string options;
   for (const json& port : run.results.at("ports")) {
     std::string text;
+    if (counter(port, "rx_packets_phy") + counter(port, "tx_packets_phy") == 0) continue;  // not in the capture
     for (const char* group : {"hw_counters", "ethtool"})
       if (port.contains(group))
         for (const auto& [name, value] : port.at(group).items()) text += name + ": " + value.dump() + "\n";
@@ -106,11 +107,14 @@ TEST_P(RoundTrip, CountersAgree) {
   }
   const AnalyzeRun analysis = analyze(interop::shell_quoted(run.capture_path), options);
   ASSERT_FALSE(analysis.json.is_discarded()) << analysis.output;
+  ASSERT_TRUE(analysis.json.contains("findings")) << analysis.output;
   for (const json& each : analysis.json.at("findings")) {
     if (each.at("id") != "counters.differ") continue;
-    // A NAK that comes while the requester goes back already is in the capture, and not in this counter.
+    // A NAK that comes while the requester goes back already is in the capture, and not in this counter; nor are those
+    // of NICs with selective repeat (docs/checks/counters.md).
     const std::string what = each.at("what");
-    EXPECT_TRUE(row.name.starts_with("LossyReads") && what.starts_with("packet_seq_err")) << what;
+    const bool known = row.name.starts_with("LossyReads") || row.name == "SelectiveRepeat";
+    EXPECT_TRUE(known && what.starts_with("packet_seq_err")) << what;
   }
 }
 

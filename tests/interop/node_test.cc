@@ -102,7 +102,8 @@ TEST(Node, PathsLeadToNodeByAnyWay) {
   EXPECT_EQ(world.output(),
             "4200\n4200\n4200\n4200\n4200\n/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0\ninfiniband\n"
             "/sys/class/infiniband/mlx5_0\n../../devices/virtual/net/lo\nvm00\n"
-            "bash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
+            "weft: vm00:p0: the MTU is 4200 B, by the lab; weft down; weft up LAB --set "
+            "'nodes.vm00.nics[0].ports.p0.mtu=9000 B'\nbash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
 }
 
 // Echo requests and replies are frames of the fabric, with right checksums, and cross the switch.

@@ -136,14 +136,15 @@ bool check_rate(const Site& site, const HostState& host, const NicPort& port, Fi
   return true;
 }
 
-// What a single host does not show: its card can do no more, or nothing says what it can do.
-void check_rates(const Site& site, const std::set<const HostState*>& known, Findings& findings) {
+// What a single host does not show: its card can do no more, or nothing says what it can do. InfiniBand has rates of
+// its own.
+void check_rates(const Site& site, bool infiniband, const std::set<const HostState*>& known, Findings& findings) {
   std::vector<Opinion> opinions;
   for (const HostState& host : site.hosts) {
     std::vector<double> rates_Gbps;
     const Evidence* slowest = nullptr;
     for (const NicPort& port : host.ports) {
-      if (!port.is_up() || (!port.speed_Mbps && !port.rate_Gbps)) continue;
+      if (port.is_infiniband() != infiniband || !port.is_up() || (!port.speed_Mbps && !port.rate_Gbps)) continue;
       const double rate_Gbps =
           port.speed_Mbps ? static_cast<double>(port.speed_Mbps->value) / 1000 : port.rate_Gbps->value;
       const Evidence& from = port.speed_Mbps ? port.speed_Mbps->from : port.rate_Gbps->from;
@@ -226,7 +227,7 @@ void check_links(const Site& site, Findings& findings) {
       if (port.is_up() && check_rate(site, host, port, findings)) below_rate.insert(&host);
     }
   }
-  check_rates(site, below_rate, findings);
+  for (bool infiniband : {false, true}) check_rates(site, infiniband, below_rate, findings);
   check_link_layers(site, findings);
   check_subnet_managers(site, findings);
 }

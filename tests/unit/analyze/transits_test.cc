@@ -17,7 +17,7 @@ Frame transit_frame(std::uint32_t psn, PointId point, std::int64_t time_ns, Addr
   return frame;
 }
 
-TEST(Transits, CableTakesTheSameTimeForEach) {
+TEST(Transits, CableTakesSameTimeForEach) {
   Transits transits;
   for (std::uint32_t psn = 0; psn < 1000; ++psn) {
     transits.see(transit_frame(psn, 0, 1000 * psn));

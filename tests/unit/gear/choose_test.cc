@@ -116,7 +116,7 @@ TEST(Choose, RanksKnownBeforeUnknown) {
 }
 
 // A number stands in one place: what the catalog says of a model's price, watts and noise is the market's row.
-TEST(Choose, CatalogShowsTheMarketsNumbers) {
+TEST(Choose, CatalogShowsMarketRows) {
   const lab::Catalog& catalog = lab::Catalog::built_in();
   const Market& market = Market::built_in();
   std::size_t bridged = 0;

@@ -64,7 +64,7 @@ nodes:
     nics:
       - model: cx5
         ports:
-          p0: {address: 10.0.0.1/24, mtu: 4200}
+          p0: {address: 10.0.0.1/24, mtu: 4.2}
           p0: {address: 10.0.0.1/24}
   vm01:
     kind: host
@@ -88,7 +88,7 @@ expect:
       "3:7 seed: \"010\" looks octal: YAML 1.1 reads 010 as 8 | write the decimal number without leading zeros",
       "7:11 there is no host profile \"epyc7551p\" in the catalog | did you mean epyc-7551p?",
       "9:16 there is no NIC \"cx5\" in the catalog | did you mean cx5-25g, or cx5-100g, or cx5-ex-100g?",
-      "11:43 mtu: \"4200\" has no unit | write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)",
+      "11:43 mtu: \"4.2\" has no unit | write a number and a unit, e.g. 4200 B (B, KiB, MiB, GiB, kB, MB, GB)",
       "12:11 key \"p0\" is given twice | remove this one or the one in line 11",
       "18:43 mtu 20000 B: cx4-lx-25g takes at most 9978 B | 4200 B is enough for the largest RoCE MTU, 4096 B",
       "21:21 cable length: \"3\" has no unit | write a number and a unit, e.g. 3 m (mm, cm, m, km)",

@@ -231,7 +231,7 @@ TEST(Schema, RejectsSameLabsAsReader) {
       {"name: good", "nmae: good"},
       {"kind: host", "kind: switch"},
       {"model: cx4-lx-25g", "model: cx4"},
-      {"mtu: 4200 B", "mtu: 4200"},
+      {"mtu: 4200 B", "mtu: 4.2"},
       {"mtu: 4200 B", "mtu: 4200 m"},
       {"{address: 10.0.1.1/24}", "{address: 10.0.1.1}"},
       {"{address: 10.0.1.1/24}", "{}"},

@@ -99,7 +99,7 @@ TEST(PortRecord, EventsThatFollowCloselyAreOne) {
 }
 
 // Events of one kind do not take the room of another.
-TEST(PortRecord, ManyCnpsLeaveRoomAndCoverTheRun) {
+TEST(PortRecord, ManyCnpsLeaveRoomAndCoverRun) {
   PortRecord record;
   QueuePair qp = recorded_pair();
   record.posted(qp, 0, 0);

@@ -86,7 +86,7 @@ TEST(FabricRoutes, GroupsReachTheirLimitWhereXoffIsSent) {
   }
 }
 
-TEST(FabricRoutes, TotalIsTheSumOfTheLinks) {
+TEST(FabricRoutes, TotalIsSumOfLinks) {
   ServedRuns served;
   const auto results = served.run("one", kIncastLab);
   const auto total = served.get("/api/runs/one/activity/total", {{"bins", "100"}});

@@ -129,7 +129,7 @@ TEST(NodeRoutes, ShowsChainCountersAndQueues) {
   EXPECT_EQ(leaf["qos"]["name"], "leaf0");
   EXPECT_EQ(leaf["counters"].size(), 10u);
   EXPECT_EQ(leaf["counters"]["swp1"]["class 3"]["ecn_marked"],
-            results["switches"][0]["ports"][0]["classes"][0]["ecn_marked"]);
+            results["switches"][0]["ports"][0]["classes"][3]["ecn_marked"]);
   EXPECT_FALSE(leaf["queues"].empty());
   EXPECT_NE(leaf["text"].get<std::string>().find("swp1"), std::string::npos);
   const auto host = served.get("/api/runs/one/nodes/h0");

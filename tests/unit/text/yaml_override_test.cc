@@ -70,8 +70,8 @@ TEST(YamlOverride, ProblemsNameOverride) {
   expect_problem(kGoodLab, "--set  no path=value", {"=3"});
   expect_problem(kGoodLab, "--set a..b an empty name in the path", {"a..b=3"});
   expect_problem(kGoodLab, "--set links[0].cable a list or a map where a key should be", {"links[0].cable={kind: dac"});
-  expect_problem(kGoodLab, "--set nodes.vm00.nics[0].ports.p0.mtu mtu: \"1500\" has no unit",
-                 {"nodes.vm00.nics[0].ports.p0.mtu=1500"});
+  expect_problem(kGoodLab, "--set nodes.vm00.nics[0].ports.p0.mtu mtu: \"1.5\" has no unit",
+                 {"nodes.vm00.nics[0].ports.p0.mtu=1.5"});
 }
 
 }  // namespace
