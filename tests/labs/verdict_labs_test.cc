@@ -186,7 +186,7 @@ TEST(VerdictLabs, DurationHasSameCauses) {
        "write_bw",
        "-s 65536",
        "path MTU"},
-      {"two-node-25g", {}, "write_bw", "-s 65536 --rate_limit 10 --rate_units g", "rate limit"},
+      {"two-node-25g", {}, "write_bw", "-s 65536 --rate_limit 10 --rate_units g --rate_limit_type=SW", "rate limit"},
       {"two-node-25g", {}, "read_bw", "-s 4096 -o 1", "round trip"},
       {"two-node-25g", {"links[0].cable.bit_error_rate=1e-8"}, "write_bw", "-s 65536", "cable"},
       {"host/narrow-slot", {}, "write_bw", "-s 65536", ""},
