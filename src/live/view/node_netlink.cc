@@ -47,8 +47,8 @@ Reply NodeView::netlink(const Request& request, Time_ps now_ps) {
         reply.error(EOPNOTSUPP);
         break;
     }
-    // dcb of iproute2 stops reading at the answer to RTM_GETDCB, and would take an acknowledgement behind it for that of
-    // its next request, which has the same sequence number within a second.
+    // dcb of iproute2 stops reading at the answer to RTM_GETDCB, and would take an acknowledgement behind it for that
+    // of its next request, which has the same sequence number within a second.
     const bool wants_ack = (question.head.nlmsg_flags & NLM_F_ACK) != 0 && question.head.nlmsg_type != RTM_GETDCB;
     if (wants_ack && !question.is_dump() && !reply.has_error()) reply.error(0);
     reply.take(datagrams);

@@ -86,8 +86,7 @@ TEST(PlanFabric, WithoutSwitch) {
 // 24,000 GPUs: every port once, no switch has more cables than ports, no tier above the leaves has less capacity than
 // the one below, and a core reaches every pod.
 TEST(PlanFabric, ThreeTiers) {
-  for (const auto& [hosts, rate, model] :
-       {std::tuple{3000u, 400, ""}, {500u, 200, "sn3700"}}) {
+  for (const auto& [hosts, rate, model] : {std::tuple{3000u, 400, ""}, {500u, 200, "sn3700"}}) {
     SCOPED_TRACE(fmt::format("{} hosts {}G {}", hosts, rate, model));
     FabricOptions options = cluster(hosts, 8, rate);
     options.leaf = options.spine = model;
