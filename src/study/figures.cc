@@ -176,17 +176,11 @@ std::string figure_text(std::string_view name, double value) {
 
 namespace {
 
-// Without the ledger, the pauses and the zeros of ports, which are most of a large file and no figures.
+// Without the ledger and the pauses, which are most of a large file and no figures.
 Json parsed_run(const std::string& text) {
   using Event = Json::parse_event_t;
-  std::string section, key;
   const auto is_wanted = [&](int depth, Event event, Json& parsed) {
-    if (event == Event::key) {
-      (depth == 1 ? section : key) = parsed.get<std::string>();
-      return depth != 1 || (section != "ledger" && section != "pauses");
-    }
-    const bool is_of_port = section == "ports" || section == "switches";
-    return event != Event::value || !is_of_port || key == "class" || !parsed.is_number() || parsed != 0;
+    return depth != 1 || event != Event::key || (parsed != "ledger" && parsed != "pauses");
   };
   return Json::parse(text, is_wanted, false);
 }
