@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/nearest.h"
+
 namespace weft::lab {
 namespace {
 

@@ -2,6 +2,7 @@
 // families) it answers as a kernel without it would.
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #include <cerrno>
 
