@@ -81,7 +81,8 @@ TEST(FabricRoutes, GroupsReachTheirLimitWhereXoffIsSent) {
     if (stopping.contains(port)) EXPECT_GE(most, Activity::kXoffByte) << port;
     if (others.contains(port)) EXPECT_LE(most, Activity::kXoffByte) << port;
   }
-  for (const auto& series : served.get("/api/runs/one/series")["series"]) {
+  const auto all = served.get("/api/runs/one/series");
+  for (const auto& series : all["series"]) {
     if (series["metric"] == "group_B" || series["metric"] == "xoff_B") EXPECT_EQ(series["class"], 3) << series["id"];
   }
 }
