@@ -127,7 +127,7 @@ void Analyzer::damaged_file(const std::string& file, const pcap::CaptureError& e
 void Analyzer::summarise() {
   streams_.pair_cnps();
   transport_.end(streams_);
-  const RcContext context{transport_, streams_, analysis_.capture, &transits_};
+  const RcContext context{transport_, streams_, analysis_.capture, &transits_, &copies_};
   std::vector<RcConversation> conversations = rc_conversations(context, addresses_);
   find_transport_troubles(context, conversations, analysis_.findings);
   add_transport_tables(context, conversations, analysis_.tables);

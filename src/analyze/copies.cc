@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::analyze {
 
 Copies::Copied* Copies::copied_at(PointId at, int hops, CaptureSummary& capture) {
@@ -51,7 +53,7 @@ PointId Copies::point_of_session(const Frame& frame, const Streams& streams, con
 // Where copies are the rule, the second copy of a packet whose first one the mirror lost comes behind what the point
 // has seen, and is new to the point of second copies. What is sent again is behind at both.
 bool Copies::is_late_copy(const Frame& frame, const Point& point, const Streams& streams) const {
-  if (frame.is_cnp() || !point.equal.copies_are_usual()) return false;
+  if (frame.is_cnp() || !point.equal.copies_are_usual(frame.src, frame.dst)) return false;
   const auto copied = copied_.find({frame.point, 0});
   if (copied == copied_.end()) return false;
   const StreamId first = streams.find(frame.point, frame.src, frame.dst, frame.dest_qp);
@@ -95,6 +97,13 @@ PointId Copies::add_equal(const Frame& frame, CaptureSummary& capture) {
   return copied->point;
 }
 
+bool Copies::is_accident(PointId point, AddressId src, AddressId dst) const {
+  return std::ranges::any_of(copied_, [&](const auto& each) {
+    const auto& [at, hops] = each.first;
+    return hops == 0 && each.second.point == point && !points_[at].equal.copies_are_usual(src, dst);
+  });
+}
+
 void Copies::finish(const CaptureSummary& capture, const Addresses& addresses, Findings& findings) const {
   for (const auto& [key, copied] : of_session_) {
     const auto& [at, source, session] = key;
@@ -110,17 +119,19 @@ void Copies::finish(const CaptureSummary& capture, const Addresses& addresses, F
   }
   for (const auto& [key, copied] : copied_) {
     const auto& [at, hops] = key;
-    const std::string how = hops == 0 ? fmt::format("unchanged, {:.1f} us later on average",
-                                                    static_cast<double>(points_[at].equal.mean_delay_ns()) / 1e3)
+    const EqualCopies::Sum equal = points_[at].equal.usual_copies();
+    if (hops == 0 && equal.copies == 0) continue;
+    const std::uint64_t frames = hops == 0 ? equal.copies : copied.frames;
+    const std::string how = hops == 0 ? fmt::format("unchanged, {:.1f} us later on average", equal.mean_delay_us())
                                       : fmt::format("{} hop{} on", hops, hops == 1 ? "" : "s");
-    findings.add({"capture.twice",
-                  capture.points[copied.point].name,
-                  fmt::format("{} packets were captured a second time, {}; they are a capture point of their own",
-                              copied.frames, how),
-                  "the mirror copies packets as they come and as they leave",
-                  copied.frames,
-                  copied.first,
-                  {}});
+    findings.add(
+        {"capture.twice",
+         capture.points[copied.point].name,
+         fmt::format("{} packets were captured a second time, {}; they are a capture point of their own", frames, how),
+         "the mirror copies packets as they come and as they leave",
+         frames,
+         copied.first,
+         {}});
   }
 }
 

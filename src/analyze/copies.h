@@ -26,13 +26,20 @@ class Copies {
     if (frame.mirror.source != kNone) frame.point = point_of_session(frame, streams, addresses, capture);
     if (frame.point >= points_.size()) points_.resize(frame.point + 1);
     Point& point = points_[frame.point];
-    if (!point.equal.has_given_up() && (point.equal.is_copy(frame) || is_late_copy(frame, point, streams)))
-      return add_equal(frame, capture);
+    if (!point.equal.has_given_up()) {
+      if (point.equal.is_copy(frame)) return add_equal(frame, capture);
+      if (is_late_copy(frame, point, streams)) {
+        point.equal.add_late_copy(frame);
+        return add_equal(frame, capture);
+      }
+    }
     if (frame.direction != Direction::kUnknown) return frame.point;
     if (point.ttl == 0) point.ttl = frame.ttl;
     if (!point.mixed && frame.ttl == point.ttl) return frame.point;
     return look(frame, streams, capture);
   }
+  // Is this point one of second copies, and these hosts have none as a rule? Then its packets came twice on the way.
+  bool is_accident(PointId point, AddressId src, AddressId dst) const;
   void finish(const CaptureSummary& capture, const Addresses& addresses, Findings& findings) const;
 
  private:

@@ -22,6 +22,13 @@ std::uint64_t print_of(const Frame& frame) {
   return print == 0 ? 1 : print;
 }
 
+// READs, atomics and their answers.
+bool is_answered(const Frame& frame) {
+  const auto operation = static_cast<std::uint8_t>(frame.operation());
+  return operation >= static_cast<std::uint8_t>(wire::Opcode::kReadRequest) &&
+         operation <= static_cast<std::uint8_t>(wire::Opcode::kFetchAdd) && frame.operation() != wire::Opcode::kAck;
+}
+
 }  // namespace
 
 // Where this print is, or else the oldest of its set.
@@ -36,30 +43,52 @@ EqualCopies::Seen& EqualCopies::place_of_print(std::uint64_t print) {
 bool EqualCopies::is_copy(const Frame& frame) {
   if (has_given_up_) return false;
   if (seen_.empty()) seen_.resize(kSets * kWays);
+  const std::uint64_t key = key_of(frame.src, frame.dst);
+  if (rules_.size() == kMostRules && !rules_.contains(key)) return false;
+  Rule& rule = rules_[key];
   const std::uint64_t print = print_of(frame);
   Seen& seen = place_of_print(print);
   const std::int64_t delay_ns = frame.time_ns - seen.time_ns;
-  const bool is_sure = copies_ >= kFewestCopies;
+  const bool is_sure = rule.copies >= kFewestCopies;
   const bool is_in_time = delay_ns >= 0 && delay_ns <= (is_sure ? kWithin_ns : kSoon_ns);
   // What was seen before its original has its copies already.
-  const bool is_rule = copies_ * 2 >= seen.ordinal;
+  const bool is_soon = delay_ns < (is_answered(frame) ? kSoonestAnswered_ns : kSoonest_ns);
+  const std::uint64_t begun_before = is_soon && !frame.is_cnp() ? kBegunBefore : 0;
+  const bool is_rule = rule.copies * 2 + begun_before >= seen.ordinal;
   // Behind a NAK it may have been sent again, unless it is as late as other copies are.
-  const bool is_usual = copies_ >= kFewestUsual && delay_ns <= 2 * mean_delay_ns();
-  const bool may_be_copy = is_sure || is_usual || last_nak_ns_ <= seen.time_ns;
+  const bool is_usual = rule.copies >= kFewestUsual && delay_ns <= 2 * rule.mean_delay_ns();
+  const bool may_be_copy = is_sure || is_usual || rule.last_nak_ns <= seen.time_ns;
   if (seen.print == print && !seen.is_copied && is_in_time && is_rule && may_be_copy) {
     seen.is_copied = true;
-    copied_until_ = seen.ordinal;
-    ++copies_;
-    delay_sum_ns_ += delay_ns;
+    rule.copied_until = seen.ordinal;
+    ++rule.copies;
+    rule.delay_sum_ns += delay_ns;
     return true;
   }
-  seen = {print, frame.time_ns, originals_++, false};
-  if (frame.has_aeth && frame.syndrome >> 5 != 0) last_nak_ns_ = frame.time_ns;
-  if (originals_ >= kGiveUpAfter && copies_ * 2 < originals_) {
-    has_given_up_ = true;
-    seen_ = {};
-  }
+  seen = {print, frame.time_ns, rule.originals, false};
+  see_original(frame, rule);
   return false;
+}
+
+void EqualCopies::see_original(const Frame& frame, Rule& rule) {
+  ++rule.originals;
+  if (frame.has_aeth && frame.syndrome >> 5 != 0) rule.last_nak_ns = frame.time_ns;
+  if (++originals_ % kGiveUpAfter != 0) return;
+  if (std::ranges::any_of(rules_, [](const auto& each) { return each.second.copies * 2 >= each.second.originals; }))
+    return;
+  has_given_up_ = true;
+  seen_ = {};
+}
+
+EqualCopies::Sum EqualCopies::usual_copies() const {
+  Sum sum;
+  for (const auto& [key, rule] : rules_) {
+    if (!rule.is_usual()) continue;
+    sum.copies += rule.copies + rule.late_copies;
+    sum.timed += rule.copies;
+    sum.delay_ns += rule.delay_sum_ns;
+  }
+  return sum;
 }
 
 }  // namespace weft::analyze

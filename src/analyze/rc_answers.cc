@@ -112,9 +112,14 @@ void RcTransport::begin_anew(RcFlow& flow) {
   flow.message_start_seen = false;
 }
 
+// An ACK for less than the one before that says what none has said was overtaken, if stamps are not exact there.
 void RcTransport::check_order(const Frame& frame, RcFlow& flow) {
-  if (psn_ahead(frame.psn, flow.acked) < 0 && flow.has_acked && !flow.passes_since_ack)
-    note(Trouble::kAckBackwards, frame, flow, flow.acked);
+  const bool is_repeated = std::ranges::find(flow.newest_acks, frame.psn) != flow.newest_acks.end();
+  flow.newest_acks[flow.acks % flow.newest_acks.size()] = frame.psn;
+  if (psn_ahead(frame.psn, flow.acked) >= 0 || !flow.has_acked || flow.passes_since_ack) return;
+  note(Trouble::kAckBackwards, frame, flow, flow.acked);
+  if (!is_repeated && psn_ahead(frame.msn, flow.msn) <= 0)
+    see_overtaken({LateSight::Why::kAck, frame.psn, 1, 0, 0, frame.number, frame.time_ns}, flow);
 }
 
 void RcTransport::see_ack(const Frame& frame, RcFlow& flow) {
@@ -195,6 +200,10 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
     const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
     flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, packets);
     see_not_captured(frame, packets, flow);
+    constexpr std::size_t kMostUnseen = 16;
+    std::vector<Hole>& unseen = flow.trouble->acked_unseen;
+    if (unseen.size() == kMostUnseen) unseen.erase(unseen.begin());
+    unseen.push_back({holes.front().first, end, frame.time_ns});
     holes.front().first = end;
     if (holes.front().first == holes.front().end) holes.erase(holes.begin());
     flow.clean = flow.msn_known = false;
@@ -204,7 +213,7 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
 void RcTransport::see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow) {
   note(Trouble::kNotCaptured, frame, flow, packets);
   if (flow.trouble) flow.trouble->missed_packets += packets;
-  set_incomplete(flow.point);
+  not_captured_at(flow.point) += packets;
 }
 
 void RcTransport::complete(const Awaited& awaited, const Frame& frame, bool is_last, RcFlow& flow) {
@@ -246,6 +255,7 @@ void RcTransport::see_nak(const Frame& frame, RcFlow& flow) {
   // A responder that discards what overtook asks for the packet behind the late one, though that came before.
   if (flow.pass.open && flow.pass.packets == 1 && flow.pass.fills == 1) end_pass(PassEnd::kJumped, flow);
   place_nak(frame, repeated, flow);
+  ask_for_late(frame.psn, frame.psn, flow);
   flow.nak_open = true;
   flow.nak_seen_since = false;
   flow.nak_psn = frame.psn;

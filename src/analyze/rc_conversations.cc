@@ -25,6 +25,10 @@ struct StreamGroup {
 std::uint64_t sent_at(const RcFlow* flow) {
   return flow->packets - std::min<std::uint64_t>(flow->packets, trouble_count(*flow, Trouble::kDuplicated));
 }
+// Copies that the network made stand behind the requester alone.
+std::uint64_t sent_once_at(const RcFlow* flow) {
+  return sent_at(flow) - std::min<std::uint64_t>(sent_at(flow), flow->retransmitted);
+}
 
 // Did packets of the flow go past this point? The responder had ones before its first or behind its last, or between.
 bool is_partial(const RcFlow& flow, const RcFlow& responder) {
@@ -51,16 +55,26 @@ std::uint64_t ahead_of(std::uint32_t first_psn, std::uint32_t other_first_psn) {
 RcSide side_of(const RcContext& context, std::span<const StreamId> streams) {
   RcSide side;
   std::vector<const RcFlow*> flows;
-  for (const StreamId id : streams)
-    if (const RcFlow* flow = context.transport.flow_of(id)) flows.push_back(flow);
+  for (const StreamId id : streams) {
+    const RcFlow* flow = context.transport.flow_of(id);
+    if (flow == nullptr) continue;
+    const Stream& stream = context.streams[id];
+    if (context.copies != nullptr && context.copies->is_accident(stream.point, stream.src, stream.dst))
+      side.came_twice += flow->packets;
+    else
+      flows.push_back(flow);
+  }
   if (flows.size() < 2) {
     side.flows = std::move(flows);
     return side;
   }
   sort_by_path(context.streams, flows);
   const RcFlow* requester = flows.front();
-  for (const RcFlow* flow : flows)
-    if (sent_at(flow) > sent_at(requester) + ahead_of(flow->first_psn, requester->first_psn)) requester = flow;
+  for (const RcFlow* flow : flows) {
+    const std::uint64_t ahead = ahead_of(flow->first_psn, requester->first_psn);
+    if (sent_at(flow) > sent_at(requester) + ahead && sent_once_at(flow) > sent_once_at(requester) + ahead)
+      requester = flow;
+  }
   const RcFlow* responder = flows.back();
   for (auto flow = flows.rbegin(); flow != flows.rend(); ++flow)
     if ((*flow)->answers > responder->answers + ahead_of((*flow)->first_answer_psn, responder->first_answer_psn))

@@ -7,6 +7,7 @@
 
 #include "analyze/addresses.h"
 #include "analyze/analysis.h"
+#include "analyze/copies.h"
 #include "analyze/rc_transport.h"
 #include "analyze/transits.h"
 
@@ -16,6 +17,7 @@ namespace weft::analyze {
 struct RcSide {
   std::vector<const RcFlow*> flows;    // from the requester to the responder; only points that saw all of it
   std::vector<const RcFlow*> partial;  // points that some of it did not pass
+  std::uint64_t came_twice = 0;        // packets, at a point of second copies that is none for these hosts
   const RcFlow& at_requester() const { return *flows.front(); }
   const RcFlow& at_responder() const { return *flows.back(); }
   bool empty() const { return flows.empty(); }
@@ -33,6 +35,7 @@ struct RcContext {
   const Streams& streams;
   const CaptureSummary& capture;
   const Transits* transits = nullptr;
+  const Copies* copies = nullptr;
 
   PointId point_of(const RcFlow& flow) const { return streams[flow.stream].point; }
   // "node00:p0", or the file's name where the interface has none.

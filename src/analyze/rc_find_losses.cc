@@ -58,6 +58,23 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
+// What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss by
+// a gap before the later point.
+std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
+  constexpr std::uint16_t kAnswered = 1U << static_cast<unsigned>(Verb::kRead) |
+                                      1U << static_cast<unsigned>(Verb::kCompareSwap) |
+                                      1U << static_cast<unsigned>(Verb::kFetchAdd);
+  const RcFlow& near = view.requester();
+  if (near.transport == wire::kUcTransport) return UINT64_MAX;
+  const std::uint64_t unacked = static_cast<std::uint64_t>(std::max(psn_ahead(near.next, near.acked) - 1, 0));
+  const std::uint64_t again = near.retransmitted + unacked;
+  if (count_of(near, Trouble::kTimeout) > 0 || (near.verbs & kAnswered) != 0 || near.selective) return again;
+  if (!after.trouble) return std::min(again, unacked);
+  const std::uint64_t late = count_of(after, Trouble::kReordered);
+  const std::uint64_t gaps = after.trouble->gap_packets + after.trouble->lost_again + unacked;
+  return std::min(again, gaps - std::min(gaps, late));
+}
+
 // What is lost is asked for or sent again. Where it was not, the packets are missing in the capture alone.
 bool is_only_missed(const SideView& view) {
   const RcFlow& near = view.requester();
@@ -85,7 +102,7 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
   for (std::size_t i = 0; i + 1 < view.side.flows.size(); ++i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i + 1];
-    const std::uint64_t lost = lost_between(before, after);
+    const std::uint64_t lost = std::min(lost_between(before, after), most_lost(view, after));
     if (lost > 0 && !is_only_missed(view))
       losses.push_back({lost, fmt::format("between {} and {}", context.point_name(before), context.point_name(after)),
                         story_of(view, after), false, &before, &after});

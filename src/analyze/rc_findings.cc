@@ -157,16 +157,26 @@ void find_inexact_order(const RcContext& context, Findings& findings) {
   for (PointId point = 0; point < late.size(); ++point) {
     if (!context.transport.has_inexact_order(point)) continue;
     const CapturePoint& at = context.capture.points[point];
+    const RcTransport::LatePackets& each = late[point];
     std::vector<Evidence> evidence;
-    if (late[point].first.frame != 0) evidence.push_back(late[point].first);
+    if (each.first.frame != 0) evidence.push_back(each.first);
+    const std::string proof = each.impossible > 0
+                                  ? fmt::format(
+                                        "{} of them closer to their neighbours than the wire allows or behind their "
+                                        "own ACK",
+                                        each.impossible)
+                                  : "and nobody asked for them: no NAK, nothing sent again";
     findings.add(
         {"capture.order",
          at.name.empty() ? at.file : at.name,
-         fmt::format("{} behind later ones of the same queue pair, {} of them closer to their neighbours than "
-                     "the wire allows or behind their own ACK: what depends on the order is not judged here",
-                     detail::counted(late[point].late, "packet stands", "packets stand"), late[point].impossible),
-         "the frames were sorted by stamps that are not exact (several receive queues, software stamps, "
-         "reordercap or mergecap)",
+         fmt::format("{} behind later ones of the same queue pair, {}: what depends on the order is not judged here",
+                     detail::counted(each.late, "packet stands", "packets stand"), proof),
+         each.impossible > 0
+             ? "the frames were sorted by stamps that are not exact (several receive queues, software stamps, "
+               "reordercap or mergecap)"
+             : "the frames were sorted by stamps that are not exact (several receive queues, software stamps, "
+               "reordercap or mergecap); or the packets overtook each other on the way and both ends take them in any "
+               "order",
          late[point].late,
          std::move(evidence),
          {{"capture", "hardware stamps (tcpdump -j adapter_unsynced), and the file as it was written"}}});

@@ -140,6 +140,19 @@ struct Waited {
   std::uint32_t payload_B = 0;  // of the packet that was sent again
 };
 
+// Packets that stand behind later ones. A responder that keeps order asks for what was overtaken; where nobody asks,
+// the stamps are wrong, or both ends take packets in any order.
+struct LateSight {
+  enum class Why : std::uint8_t { kLate, kAck, kTooClose, kBehindItsAck };  // the last two: no wire carries it so
+  Why why{};
+  std::uint32_t psn = 0, packets = 1;
+  std::int64_t spacing_ns = 0, needed_ns = 0;  // to the packet before or the ACK, and what the wire takes
+  std::uint64_t frame = 0;
+  std::int64_t time_ns = 0;
+
+  bool is_impossible() const { return why == Why::kTooClose || why == Why::kBehindItsAck; }
+};
+
 // A pass after a NAK that left out packets which had come before: selective repeat, if the responder acknowledges them.
 struct SelectivePass {
   bool open = false;
@@ -163,6 +176,8 @@ struct FlowTrouble {
   std::uint64_t missed_responses = 0;  // skipped, and never asked for again
   std::uint32_t late_psn = kNone;      // a hole filled by one packet although a NAK had gone: late, or selective repeat
   std::vector<Hole> filled;            // holes that a retransmission has filled; the packets themselves may be late
+  std::vector<Hole> acked_unseen;      // acknowledged before they were seen
+  std::vector<LateSight> late;         // that nobody has asked for yet
   Hole pass_gap;                       // PSNs that the newest pass left out: lost again, or selective repeat
   std::uint64_t lost_again = 0;        // of what is sent again, before this point
   std::uint32_t lost_behind_late = 0;  // of those, behind a packet that may have been late
@@ -270,6 +285,7 @@ struct RcFlow {
   bool reads_lost = false;                          // responses were lost: which ones are due is not certain any more
   bool answers_unread = false;                      // ACKs without their AETH
   std::uint64_t last_answer_frame = 0;
+  std::array<std::uint32_t, 4> newest_acks{kNone, kNone, kNone, kNone};  // PSNs, in a ring by `acks`
   std::uint32_t nak_psn = 0, rnr_psn = 0;
   bool nak_open = false, nak_seen_since = true, rnr_open = false;
   bool nak_is_of_passed = false;  // the packet that the NAK asks for had passed here

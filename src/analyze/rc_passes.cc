@@ -225,7 +225,7 @@ void RcTransport::count_unexplained(RcFlow& flow) {
   const std::uint32_t repeats = pass.packets - pass.fills;
   if (pass.fills > 0 && repeats == 0) {
     pass.cause = Cause::kReordered;
-    late_at(flow.point).late += pass.fills;
+    see_overtaken({LateSight::Why::kLate, pass.start_psn, pass.fills, 0, 0, pass.frame, pass.start_ns}, flow);
     flow.out_of_order = flow.out_of_order || flow.transport != wire::kUcTransport;
     for (std::uint32_t i = 0; i < pass.fills; ++i)
       note(Trouble::kReordered, pass.frame, pass.start_ns, pass.start_psn, flow);

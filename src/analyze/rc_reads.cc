@@ -29,7 +29,10 @@ std::vector<OutstandingRead>::iterator next_read(RcFlow& flow) {
 void RcTransport::ask_read(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   if (!frame.has_reth) return;
   const bool is_answered = flow.read_started && psn_ahead(frame.psn, flow.read_frontier) < 0;
-  if (flow.pass.open) flow.reads_lost = true;
+  if (flow.pass.open) {
+    flow.reads_lost = true;
+    ask_for_late(frame.psn, psn_plus(frame.psn, std::max(span, 1U) - 1), flow);
+  }
   if (flow.pass.open && is_answered && flow.asked_psn == kNone) flow.asked_psn = frame.psn;
   for (OutstandingRead& read : flow.reads) {
     const bool within =
@@ -228,6 +231,7 @@ void RcTransport::fill_response_gap(const Frame& frame, RcFlow& flow) {
   });
   if (gap == gaps.end()) return;
   note(Trouble::kLateResponse, frame, flow);
+  see_overtaken({LateSight::Why::kLate, frame.psn, 1, 0, 0, frame.number, frame.time_ns}, flow);
   if (--gap->packets == 0) gaps.erase(gap);
 }
 
@@ -238,7 +242,7 @@ void RcTransport::end_response_gap(const ResponseGap& gap, bool is_lost, RcFlow&
   }
   flow.trouble->missed_responses += gap.packets;
   note(Trouble::kNotCaptured, gap.frame, gap.time_ns, gap.before_psn, flow, gap.packets);
-  set_incomplete(flow.point);
+  not_captured_at(flow.point) += gap.packets;
 }
 
 // Are responses among what is asked for again? They were lost.

@@ -121,21 +121,6 @@ void RcTransport::expect(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   }
 }
 
-// Two packets of one stream are at least as far apart as the smaller one is long on the wire.
-void RcTransport::check_spacing(const Frame& frame, const RcFlow& flow) {
-  if (points_ == nullptr || (*points_)[frame.point].speed_bps == 0) return;
-  const auto bits = 8.0 * std::min(frame.wire_B, flow.last_wire_B);
-  const double needed_ns = bits * 1e9 / static_cast<double>((*points_)[frame.point].speed_bps);
-  const std::int64_t spacing_ns = frame.time_ns - flow.last_ns;
-  if (static_cast<double>(spacing_ns) * 2 >= needed_ns) return;
-  LatePackets& late = late_at(frame.point);
-  if (late.impossible++ == 0)
-    late.first = {frame.number, frame.time_ns, frame.point,
-                  fmt::format("PSN {}, out of order and {} ns behind the packet before it, which takes {:.0f} ns on "
-                              "this wire",
-                              frame.psn, spacing_ns, needed_ns)};
-}
-
 // A PSN that nobody had seen here, next in order.
 void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   if (flow.unsent_psn != kNone) [[unlikely]] {
@@ -198,7 +183,7 @@ bool RcTransport::see_jump(const Frame& frame, std::uint32_t span, RcFlow& flow)
   if (ahead < 0) return see_again(frame, span, flow);
   if (flow.pass.open) end_pass(flow.cursor == flow.next ? PassEnd::kReachedNext : PassEnd::kJumped, flow);
   if (ahead > 0) {
-    check_spacing(frame, flow);
+    check_spacing(frame, flow.next, flow);
     open_hole(frame, flow.next, frame.psn, flow);
     flow.unsent_psn = kNone;  // the packets that it acknowledges may be those that were not seen
     flow.in_message =
@@ -270,7 +255,7 @@ bool RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow
     flow.pass.skipped_from = kNone;
   }
   ++flow.pass.packets;
-  if (rewinds) check_spacing(frame, flow);
+  if (rewinds) check_spacing(frame, frame.psn, flow);
   if (flow.nak_open && frame.psn == flow.nak_psn) flow.nak_seen_since = true;
   see_copy(frame, span, flow);
   return true;
@@ -278,7 +263,9 @@ bool RcTransport::see_again(const Frame& frame, std::uint32_t span, RcFlow& flow
 
 // A packet behind the newest one.
 void RcTransport::see_copy(const Frame& frame, std::uint32_t span, RcFlow& flow) {
-  if (fill_hole(frame.psn, span == 0 ? 1 : span, flow)) {
+  if (see_behind_ack(frame, flow)) {
+    ++flow.pass.fills;
+  } else if (fill_hole(frame.psn, span == 0 ? 1 : span, flow)) {
     if (span > 1) flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, span - 1);
     ++flow.pass.fills;
     flow.new_B += frame.payload_B;

@@ -58,6 +58,7 @@ void RcTransport::end(Streams& streams) {
   for (RcFlow& flow : flows_) {
     if (flow.pass.open) end_pass(PassEnd::kInterrupted, flow);
     end_reads(flow);
+    end_order(flow);
     streams[flow.stream].answer_ns = flow.least_rtt_ns;
   }
 }

@@ -59,18 +59,22 @@ class RcTransport {
   std::uint32_t unpaired_naks() const { return unpaired_naks_; }
   std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
   // Does a connection there acknowledge packets that were not captured?
-  bool is_incomplete(PointId point) const { return point < incomplete_.size() && incomplete_[point]; }
-  // Packets of one queue pair behind later ones, at a point, and those of them that no wire can have carried so: too
-  // close together for its speed, or after their own ACK. The stamps by which the file was sorted are not exact.
+  bool is_incomplete(PointId point) const { return point < not_captured_.size() && not_captured_[point] > 0; }
+  // Packets of one queue pair behind later ones, at a point; those of them that no wire can have carried so, too close
+  // together for its speed or after their own ACK; and those that nobody asked for, with the packets that they are of.
   struct LatePackets {
-    std::uint64_t late = 0, impossible = 0;
+    std::uint64_t late = 0, impossible = 0, asked = 0, unasked = 0, of = 0;
     Evidence first{};
   };
   std::span<const LatePackets> late_packets() const { return late_; }
+  // The stamps by which the file was sorted are not exact. Where more than a few packets are out of order and nobody
+  // asks for them, the fabric sprays.
   bool has_inexact_order(PointId point) const {
-    constexpr std::uint64_t kMostPerProof = 50;
-    return point < late_.size() && late_[point].late > 0 &&
-           late_[point].impossible * kMostPerProof >= late_[point].late;
+    constexpr std::uint64_t kMostPerProof = 50, kFewOf = 20;
+    if (point >= late_.size()) return false;
+    const LatePackets& late = late_[point];
+    if (late.late > 0 && late.impossible * kMostPerProof >= late.late) return true;
+    return late.unasked > late.asked && late.unasked * kFewOf <= late.of;
   }
   std::uint64_t flows_left_out() const { return flows_left_out_; }
 
@@ -144,22 +148,27 @@ class RcTransport {
   void add_latency(std::unique_ptr<LogHistogram>& histogram, std::int64_t ns);
 
   void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
-  void set_incomplete(PointId point) {
-    if (point >= incomplete_.size()) incomplete_.resize(point + 1);
-    incomplete_[point] = true;
+  std::uint64_t& not_captured_at(PointId point) {
+    if (point >= not_captured_.size()) not_captured_.resize(point + 1);
+    return not_captured_[point];
   }
 
   LatePackets& late_at(PointId point) {
     if (point >= late_.size()) late_.resize(point + 1);
     return late_[point];
   }
-  void check_spacing(const Frame& frame, const RcFlow& flow);
+  // rc_order.cc: packets behind later ones
+  void check_spacing(const Frame& frame, std::uint32_t overtaken_psn, RcFlow& flow);
+  void see_overtaken(const LateSight& sight, RcFlow& flow);
+  static void ask_for_late(std::uint32_t first_psn, std::uint32_t last_psn, RcFlow& flow);
+  bool see_behind_ack(const Frame& frame, RcFlow& flow);
+  void end_order(RcFlow& flow);
 
   bool keep_messages_;
   const std::vector<CapturePoint>* points_;
-  std::vector<LatePackets> late_;         // by point
-  std::vector<bool> incomplete_;          // by point
-  std::vector<std::uint32_t> by_stream_;  // place in flows_, kNone
+  std::vector<LatePackets> late_;            // by point
+  std::vector<std::uint64_t> not_captured_;  // packets, by point
+  std::vector<std::uint32_t> by_stream_;     // place in flows_, kNone
   std::deque<RcFlow> flows_;
   std::vector<MessageRow> messages_;
   std::vector<RetransmissionRow> retransmissions_;

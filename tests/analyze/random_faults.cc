@@ -1002,18 +1002,15 @@ std::vector<Incident> changed_from(GroundTruth& truth, Dice& dice, const std::st
   return {incident};
 }
 std::vector<Incident> find_p_key(GroundTruth& truth, Dice& dice) {
-  return changed_from(truth, dice, "a P_Key that changes",
-                      {"integrity.p-key", "opcode-sequence.p-key", "path-entropy.p-key", "traffic-class.p-key"},
+  return changed_from(truth, dice, "a P_Key that changes", {"integrity.p-key"},
                       [](wire::RoceHeaders& headers) { headers.p_key = 0x8001; });
 }
 std::vector<Incident> find_ttl(GroundTruth& truth, Dice& dice) {
-  return changed_from(truth, dice, "a TTL that changes: another path",
-                      {"path-entropy.ttl", "path-entropy.rerouted", "path-entropy.route"},
+  return changed_from(truth, dice, "a TTL that changes: another path", {"path-entropy.moved"},
                       [](wire::RoceHeaders& headers) { headers.ttl = static_cast<std::uint8_t>(headers.ttl - 2); });
 }
 std::vector<Incident> find_source_port(GroundTruth& truth, Dice& dice) {
-  return changed_from(truth, dice, "a UDP source port that changes",
-                      {"path-entropy.port-changed", "path-entropy.rerouted", "path-entropy.changed"},
+  return changed_from(truth, dice, "a UDP source port that changes", {"path-entropy.moved"},
                       [](wire::RoceHeaders& headers) { headers.src_port ^= 0x155; });
 }
 

@@ -17,11 +17,13 @@ struct CopiesTest : testing::Test {
     frame.dest_qp = 0x11;
     frame.psn = psn;
     frame.ttl = ttl;
+    frame.time_ns = now_ns_ += 10'000;
     frame.direction = direction;
     frame.point = copies.point_of(frame, streams, addresses, capture);
     streams.see(frame);
     return frame.point;
   }
+  std::int64_t now_ns_ = 0;
   CaptureSummary capture;
   Streams streams;
   Addresses addresses;
@@ -116,6 +118,38 @@ TEST_F(BridgedCopiesTest, RepetitionAfterNakIsNoCopy) {
     EXPECT_EQ(see_at(15'000 * i + 2'000, 7, wire::Opcode::kAck, 0x21), 0u);
   }
   EXPECT_EQ(twice(), 0u);
+}
+
+// A capture that begins within a connection: its first packets are copies of what came before it.
+TEST_F(BridgedCopiesTest, CaptureThatBeginsBetweenCopies) {
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(see_at(1'000 * i, 2 + i), 0u);
+    EXPECT_EQ(see_at(1'000 * i + 500, i), i < 2 ? 0u : 1u) << i;
+  }
+  EXPECT_EQ(twice(), 98u);
+}
+
+// Two hosts on the mirrored ports and one elsewhere: its packets pass one of the ports, and one of them comes twice.
+TEST_F(BridgedCopiesTest, HostsWithoutCopiesAreLeftAlone) {
+  const auto see_other = [this](std::int64_t time_ns, std::uint32_t psn) {
+    Frame frame;
+    frame.kind = FrameKind::kRoce;
+    frame.opcode = wire::Opcode::kWriteMiddle;
+    frame.time_ns = time_ns;
+    frame.src = 0;
+    frame.dst = 2;
+    frame.dest_qp = 0x12;
+    frame.psn = psn;
+    frame.ttl = 64;
+    return copies.point_of(frame, streams, addresses, capture);
+  };
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(see_at(10'000 * i, i), 0u);
+    EXPECT_EQ(see_at(10'000 * i + 500, i), 1u);
+    for (std::uint32_t k = 0; k < 3; ++k) EXPECT_EQ(see_other(10'000 * i + 1'000 + k, 3 * i + k), 0u);
+    if (i == 60) EXPECT_EQ(see_other(10'000 * i + 2'000, 3 * i), 0u);
+  }
+  EXPECT_EQ(twice(), 100u);
 }
 
 TEST_F(BridgedCopiesTest, CopyWhoseOriginalIsNotCapturedIsNotLate) {
