@@ -58,8 +58,8 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
-// What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss by
-// a gap before the later point.
+// What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss
+// by a gap before the later point.
 std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
   constexpr std::uint16_t kAnswered = 1U << static_cast<unsigned>(Verb::kRead) |
                                       1U << static_cast<unsigned>(Verb::kCompareSwap) |
@@ -114,14 +114,19 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
   return losses;
 }
 
+// A later ACK makes up for a lost one. Only what is sent again for want of it tells that it was lost on the way.
+bool is_answer_missed(const SideView& view, const RcFlow& after) {
+  const RcFlow& near = view.requester();
+  if (count_of(near, Trouble::kTimeout) > 0) return true;
+  return near.retransmitted > 0 && !view.context.transport.is_incomplete(view.context.point_of(after));
+}
+
 std::vector<PathLoss> lost_answers(const SideView& view) {
   std::vector<PathLoss> losses;
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
-    // A later ACK makes up for a lost one: only a point that misses nothing else can tell.
-    if (is_only_missed(view) && view.context.transport.is_incomplete(view.context.point_of(after))) continue;
     if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
@@ -141,19 +146,6 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     losses.push_back(std::move(loss));
   }
   return losses;
-}
-
-std::string again_text(const RcFlow& flow) {
-  if (flow.retransmitted == 0) return "; nothing was sent again";
-  std::string text;
-  const auto put = [&text](std::uint32_t count, std::string_view what) {
-    if (count > 0) text += fmt::format("{}{} after {}", text.empty() ? " (" : ", ", count, what);
-  };
-  put(count_of(flow, Trouble::kAfterNak), "a NAK");
-  put(count_of(flow, Trouble::kTimeout), "a timeout");
-  put(count_of(flow, Trouble::kImpliedNak), "responses that were missing");
-  return fmt::format("; {} sent again{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
-                     text.empty() ? "" : ")");
 }
 
 // Where nothing queues, nothing runs over: on a cable each packet takes the same time. Stamps of hardware are some
@@ -263,6 +255,17 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
            loss_remedies(view, place, lost_before, lost_after)});
 }
 
+void find_answers_not_captured(const SideView& view, PathLoss loss, SideFindings& out) {
+  out.add(view.place,
+          {"capture.lost",
+           fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was sent again for want of them",
+                       loss.packets, view.responder().answers, loss.where),
+           "the capture missed them, or they were lost where a later ACK makes up for them",
+           loss.packets,
+           std::move(loss.evidence),
+           {capture_remedy()}});
+}
+
 void find_never_sent(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   if (!near.trouble || near.transport == wire::kUcTransport) return;
@@ -283,53 +286,6 @@ void find_never_sent(const SideView& view, SideFindings& out) {
                        {firmware_remedy("the requester, " + view.requester_address)}});
 }
 
-void find_late(const SideView& view, SideFindings& out) {
-  const RcFlow& near = view.requester();
-  const RcFlow& far = view.responder();
-  const auto add = [&](const RcFlow& flow, Trouble trouble, std::string_view one, std::string_view several) {
-    const std::uint32_t late = count_of(flow, trouble);
-    if (late == 0) return;
-    out.add(
-        view.place,
-        {"psn.reordered",
-         fmt::format("{} late, behind packets that were sent later{}", counted(late, one, several), again_text(near)),
-         "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
-         "packet), or one device delays them",
-         late,
-         evidence_of(view.context, flow, trouble, "PSN {psn}: late"),
-         {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
-          {"NIC",
-           "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
-           "receive is wanted on both ends"}}});
-  };
-  add(far, Trouble::kReordered, "packet came", "packets came");
-  add(near, Trouble::kLateResponse, "READ response came", "READ responses came");
-}
-
-void find_not_captured(const SideView& view, SideFindings& out) {
-  const RcFlow& near = view.requester();
-  // What is not looked into has PSNs, too.
-  if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
-  const std::uint64_t packets = near.trouble->missed_packets, responses = near.trouble->missed_responses;
-  if (packets + responses == 0) return;
-  std::string what;
-  if (packets > 0)
-    what =
-        fmt::format("{} acknowledged that the capture does not hold", counted(packets, "packet was", "packets were"));
-  if (responses > 0)
-    what += fmt::format("{}{} missing in the capture and not requested again", what.empty() ? "" : "; ",
-                        counted(responses, "READ response is", "READ responses are"));
-  out.add(view.place, {"capture.lost",
-                       std::move(what),
-                       "the capture missed them (a mirror port or a host that is too slow), or they took another path",
-                       packets + responses,
-                       evidence_of(view.context, near, Trouble::kNotCaptured,
-                                   packets == 0 ? "PSN {psn}: {packets} before it {are} missing" : "ACK of PSN {psn}"),
-                       {{"capture",
-                         "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path "
-                         "between the two ends"}}});
-}
-
 }  // namespace
 
 void find_losses(const SideView& view, SideFindings& out) {
@@ -341,7 +297,9 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (!view.has_exact_order() && !is_asked_again) return;  // nothing says that anything was lost
   const bool is_too_large = find_size_limit(view, out);
   bool has_outage = false;
+  std::uint64_t all_lost = 0;
   for (PathLoss& loss : lost_requests(view)) {
+    all_lost += loss.packets;
     if (is_too_large) break;
     std::string lost = fmt::format("{}{} of {} requests lost{}", loss.unseen ? "at least " : "", loss.packets,
                                    near.packets, loss.unseen ? " or overtaken" : "");
@@ -358,6 +316,10 @@ void find_losses(const SideView& view, SideFindings& out) {
                          loss_remedies(view, place, loss.before, loss.after)});
   }
   for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view)) {
+    if (!is_answer_missed(view, *loss.after)) {
+      find_answers_not_captured(view, std::move(loss), out);
+      continue;
+    }
     const PlaceOfLoss place = place_of_loss(view.context, loss.before, loss.after, near_stream.dst);
     out.add(view.place, {"psn.lost",
                          fmt::format("{} of {} answers (ACKs, NAKs) lost {}{}{}", loss.packets, far.answers, loss.where,
@@ -368,35 +330,7 @@ void find_losses(const SideView& view, SideFindings& out) {
   if (!view.has_exact_order()) return;
   find_reads_lost(view, out);
   find_never_sent(view, out);
-  find_not_captured(view, out);
-
-  const bool several = view.side.flows.size() > 1;
-  find_late(view, out);
-  if (!view.in_order()) return;  // what comes twice was asked for
-  const std::uint32_t twice = count_of(far, Trouble::kDuplicated);
-  const std::uint32_t sent_twice = several ? count_of(near, Trouble::kDuplicated) : 0;
-  if (twice > sent_twice)
-    out.add(
-        view.place,
-        {"psn.duplicate",
-         fmt::format("{} twice without a NAK or a timeout", counted(twice - sent_twice, "packet came", "packets came")),
-         "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
-         "two links",
-         twice - sent_twice,
-         evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again"),
-         {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
-          {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
-  const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + sent_twice;
-  if (spurious > 0)
-    out.add(view.place,
-            {"psn.spurious",
-             fmt::format("{} packets were sent again without a NAK, a timeout or a loss",
-                         spurious == 1 ? "once" : fmt::format("{} times", spurious)),
-             "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
-             spurious,
-             evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {packets}"),
-             {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
-              firmware_remedy("the requester, " + view.requester_address)}});
+  find_disorder(view, all_lost, out);
 }
 
 }  // namespace weft::analyze::detail

@@ -12,9 +12,10 @@ namespace weft::analyze::detail {
 namespace {
 
 constexpr double kUnit_ns = 4096;
-constexpr std::uint32_t kSmallPath_B = 1024;  // path MTU of links with 1500 B
-constexpr std::uint32_t kMostRetries = 7;     // retry_cnt has three bits
-constexpr int kConnectxFloor = 16;            // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
+constexpr std::uint32_t kSmallPath_B = 1024;       // path MTU of links with 1500 B
+constexpr std::uint32_t kMostRetries = 7;          // retry_cnt has three bits
+constexpr std::int64_t kLatestStamp_ns = 100'000;  // stamps of software are hardly later
+constexpr int kConnectxFloor = 16;                 // ConnectX waits 2 x 4.096 us x 2^16 for every timeout up to 16
 
 bool doubles(std::int64_t before, std::int64_t after) {
   const double ratio = static_cast<double>(after) / static_cast<double>(before);
@@ -111,6 +112,14 @@ std::vector<Remedy> timeout_remedies(const SideView& view) {
                               requester)}};
 }
 
+// Does the point at the responder hold each packet as often as it was sent, and the requester's point every answer?
+bool had_arrived(const SideView& view) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  if (view.side.flows.size() < 2 || far.answers > near.answers) return false;
+  return far.packets >= near.packets && count_of(far, Trouble::kGap) == 0;
+}
+
 void find_missing_acks(const SideView& view, SideFindings& out) {
   const RcFlow& far = view.responder();
   if (far.answers == 0 || far.answers_unread || count_of(view.requester(), Trouble::kTimeout) > 0 || far.fatal ||
@@ -148,6 +157,8 @@ void find_timeouts(const SideView& view, SideFindings& out) {
   const std::uint32_t timeouts = count_of(near, Trouble::kTimeout);
   if (timeouts == 0) return;
   const TimerWaits waits = waits_of(near);
+  // A packet that its stamp puts behind later ones looks as if a timer had sent it.
+  if (!view.has_exact_order() && waits.longest_ns < kLatestStamp_ns) return;
   const std::int64_t quiet_ns = view.context.capture.last_ns - near.last_ns;
   const std::int64_t last_ns = near.trouble->waits.back().ns;
   const bool gave_up = near.timeouts_in_a_row >= kMostRetries || (near.timeouts_in_a_row > 0 && quiet_ns > 4 * last_ns);
@@ -180,13 +191,17 @@ void find_timeouts(const SideView& view, SideFindings& out) {
               timeout_remedies(view)[1],
               timeout_remedies(view)[0]}});
   } else {
-    out.add(view.place,
-            {"timeout.waited",
-             fmt::format("{} only after a timeout: the longest wait was {}, together {}{}",
-                         counted(timeouts, "retransmission"), duration_text(waits.longest_ns),
-                         duration_text(waits.total_ns), setting_text(waits)),
-             "the last packets of a message, an ACK or a NAK were lost, so that nothing but the timer could notice",
-             timeouts, std::move(evidence), timeout_remedies(view)});
+    out.add(
+        view.place,
+        {"timeout.waited",
+         fmt::format("{} only after a timeout: the longest wait was {}, together {}{}",
+                     counted(timeouts, "retransmission"), duration_text(waits.longest_ns),
+                     duration_text(waits.total_ns), setting_text(waits)),
+         had_arrived(view)
+             ? "the packets had arrived, and their ACKs were on the way: the timeout is shorter than the path, or "
+               "the responder answers late"
+             : "the last packets of a message, an ACK or a NAK were lost, so that nothing but the timer could notice",
+         timeouts, std::move(evidence), timeout_remedies(view)});
   }
   if (waits.irregular)
     out.add(view.place, {"timeout.interval",

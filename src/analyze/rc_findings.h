@@ -76,6 +76,10 @@ std::string duration_text(std::int64_t ns);
 // Who did it, as a command line needs it: the words that all remedies for a wrong NIC share.
 Remedy firmware_remedy(std::string_view who);
 
+// "; 3 packets were sent again (2 after a NAK, 1 after a timeout)"
+std::string again_text(const RcFlow& flow);
+Remedy capture_remedy();
+
 // A time in which nothing came from one point to the next.
 struct Outage {
   std::int64_t from_ns = 0, last_lost_ns = 0, to_ns = 0;  // last packet before, last that was lost, first one after
@@ -100,7 +104,9 @@ std::optional<SizeLimit> size_limit_of(const SideView& view);
 // psn.mtu; true where it explains what was lost.
 bool find_size_limit(const SideView& view, SideFindings& out);
 
-void find_losses(const SideView& view, SideFindings& out);    // psn.*
+void find_losses(const SideView& view, SideFindings& out);  // psn.*
+// Packets late, twice or not captured; `lost`: those that were lost before the last point.
+void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out);
 void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing
 void find_refusals(const SideView& view, SideFindings& out);  // nak.*, rnr.*
 void find_broken_rules(const SideView& view,

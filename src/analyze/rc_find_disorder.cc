@@ -1,0 +1,144 @@
+// Packets that came late or twice, were sent again for nothing, or that the capture does not hold.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyze/rc_findings.h"
+
+namespace weft::analyze::detail {
+namespace {
+
+// What the later point waited for though nothing was lost before it, and what no packet of its own shows as late: the
+// packet itself came behind its NAK, and the requester went back behind it.
+std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  if (lost > 0 || !far.trouble || count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) == 0)
+    return 0;
+  for (const RcFlow* flow : view.side.flows)
+    if (view.context.transport.is_incomplete(view.context.point_of(*flow))) return 0;
+  std::uint64_t known = count_of(far, Trouble::kReordered) + (near.trouble ? near.trouble->gap_packets : 0);
+  for (const Hole& hole : far.trouble->holes) known += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
+  return far.trouble->gap_packets - std::min(far.trouble->gap_packets, known);
+}
+
+void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  const auto add = [&](std::uint64_t late, std::vector<Evidence> evidence, std::string_view one,
+                       std::string_view several) {
+    if (late == 0) return;
+    out.add(
+        view.place,
+        {"psn.reordered",
+         fmt::format("{} late, behind packets that were sent later{}", counted(late, one, several), again_text(near)),
+         "the packets of one queue pair take several paths (spraying, adaptive routing, a LAG that hashes per "
+         "packet), or one device delays them",
+         late,
+         std::move(evidence),
+         {{"switch", "ECMP and LAG hash by flow (source port and destination QP), adaptive routing off for this class"},
+          {"NIC",
+           "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
+           "receive is wanted on both ends"}}});
+  };
+  const std::uint64_t behind_nak = view.side.flows.size() > 1 ? late_behind_nak(view, lost) : 0;
+  std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late");
+  if (evidence.empty())
+    evidence = evidence_of(view.context, far, Trouble::kGap, "PSN {psn}: {packets} before it {are} late");
+  add(count_of(far, Trouble::kReordered) + behind_nak, std::move(evidence), "packet came", "packets came");
+  add(count_of(near, Trouble::kLateResponse),
+      evidence_of(view.context, near, Trouble::kLateResponse, "PSN {psn}: late"), "READ response came",
+      "READ responses came");
+}
+
+// At the responder, beyond what the requester sent again itself.
+std::uint64_t came_twice(const SideView& view) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  const std::uint64_t seen = count_of(far, Trouble::kDuplicated) + view.side.came_twice;
+  if (view.side.flows.size() < 2) return seen;
+  const std::uint64_t sent = near.retransmitted + count_of(near, Trouble::kDuplicated);
+  const std::uint64_t got = far.retransmitted + seen;
+  const std::uint64_t most = seen + (count_of(far, Trouble::kSpurious) > 0 ? far.retransmitted : 0);
+  return std::min(most, got - std::min(got, sent));
+}
+
+void find_twice(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  if (const std::uint64_t twice = came_twice(view); twice > 0) {
+    std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again");
+    if (evidence.empty())
+      evidence = evidence_of(view.context, far, Trouble::kSpurious, "PSN {psn} and what follows again: {packets}");
+    out.add(view.place,
+            {"psn.duplicate",
+             fmt::format("{} twice without a NAK or a timeout", counted(twice, "packet came", "packets came")),
+             "a device on the way duplicates packets: a loop, a mirror session that feeds back, a bond that sends on "
+             "two links",
+             twice,
+             std::move(evidence),
+             {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
+              {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
+  }
+  const std::uint32_t again = view.side.flows.size() > 1 ? count_of(near, Trouble::kDuplicated) : 0;
+  const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + again;
+  if (spurious == 0) return;
+  out.add(view.place, {"psn.spurious",
+                       fmt::format("{} packets were sent again without a NAK, a timeout or a loss",
+                                   spurious == 1 ? "once" : fmt::format("{} times", spurious)),
+                       "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
+                       spurious,
+                       evidence_of(view.context, near, Trouble::kSpurious, "PSN {psn} and what follows: {packets}"),
+                       {{"host", "a larger timeout of the queue pair (ibv_modify_qp attr.timeout; NCCL_IB_TIMEOUT)"},
+                        firmware_remedy("the requester, " + view.requester_address)}});
+}
+
+void find_not_captured(const SideView& view, SideFindings& out) {
+  const RcFlow& near = view.requester();
+  // What is not looked into has PSNs, too.
+  if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
+  const std::uint64_t packets = near.trouble->missed_packets, responses = near.trouble->missed_responses;
+  if (packets + responses == 0) return;
+  std::string what;
+  if (packets > 0)
+    what =
+        fmt::format("{} acknowledged that the capture does not hold", counted(packets, "packet was", "packets were"));
+  if (responses > 0)
+    what += fmt::format("{}{} missing in the capture and not requested again", what.empty() ? "" : "; ",
+                        counted(responses, "READ response is", "READ responses are"));
+  out.add(view.place, {"capture.lost",
+                       std::move(what),
+                       "the capture missed them (a mirror port or a host that is too slow), or they took another path",
+                       packets + responses,
+                       evidence_of(view.context, near, Trouble::kNotCaptured,
+                                   packets == 0 ? "PSN {psn}: {packets} before it {are} missing" : "ACK of PSN {psn}"),
+                       {capture_remedy()}});
+}
+
+}  // namespace
+
+std::string again_text(const RcFlow& flow) {
+  if (flow.retransmitted == 0) return "; nothing was sent again";
+  std::string text;
+  const auto put = [&text](std::uint32_t count, std::string_view what) {
+    if (count > 0) text += fmt::format("{}{} after {}", text.empty() ? " (" : ", ", count, what);
+  };
+  put(count_of(flow, Trouble::kAfterNak), "a NAK");
+  put(count_of(flow, Trouble::kTimeout), "a timeout");
+  put(count_of(flow, Trouble::kImpliedNak), "responses that were missing");
+  return fmt::format("; {} sent again{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
+                     text.empty() ? "" : ")");
+}
+
+Remedy capture_remedy() {
+  return {"capture",
+          "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path between the two ends"};
+}
+
+void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out) {
+  find_not_captured(view, out);
+  find_late(view, lost, out);
+  if (view.in_order()) find_twice(view, out);  // otherwise what comes twice was asked for
+}
+
+}  // namespace weft::analyze::detail
