@@ -26,7 +26,8 @@ class Copies {
     if (frame.mirror.source != kNone) frame.point = point_of_session(frame, streams, addresses, capture);
     if (frame.point >= points_.size()) points_.resize(frame.point + 1);
     Point& point = points_[frame.point];
-    if (!point.equal.has_given_up()) {
+    if (frame.direction == Direction::kOut) point.sends = true;
+    if (!point.sends && !point.equal.has_given_up()) {
       if (point.equal.is_copy(frame)) return add_equal(frame, capture);
       if (is_late_copy(frame, point, streams)) {
         point.equal.add_late_copy(frame);
@@ -46,6 +47,7 @@ class Copies {
   struct Point {
     std::uint8_t ttl = 0;  // of the first frame
     bool mixed = false;    // and of another one, another
+    bool sends = false;    // a port that is no mirror's: packets leave by it
     EqualCopies equal = {};
   };
   struct Copied {

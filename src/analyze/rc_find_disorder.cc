@@ -13,6 +13,8 @@ namespace {
 std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
+  if (near.trouble && near.trouble->came_behind_nak > 0) return near.trouble->came_behind_nak;
+  if (view.side.flows.size() < 2) return 0;
   if (lost > 0 || !far.trouble || count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) == 0)
     return 0;
   for (const RcFlow* flow : view.side.flows)
@@ -41,7 +43,7 @@ void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
            "mlxreg -d DEVICE --reg_name ROCE_ACCL --set adaptive_routing_forced_en=1 where out-of-order "
            "receive is wanted on both ends"}}});
   };
-  const std::uint64_t behind_nak = view.side.flows.size() > 1 ? late_behind_nak(view, lost) : 0;
+  const std::uint64_t behind_nak = late_behind_nak(view, lost);
   std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late");
   if (evidence.empty())
     evidence = evidence_of(view.context, far, Trouble::kGap, "PSN {psn}: {packets} before it {are} late");

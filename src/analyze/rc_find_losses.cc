@@ -58,6 +58,10 @@ std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   return fewer - std::min(fewer, on_way);
 }
 
+std::uint64_t came_behind_nak(const RcFlow& flow) {
+  return flow.trouble ? flow.trouble->came_behind_nak : 0;
+}
+
 // What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss
 // by a gap before the later point.
 std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
@@ -70,7 +74,7 @@ std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
   const std::uint64_t again = near.retransmitted + unacked;
   if (count_of(near, Trouble::kTimeout) > 0 || (near.verbs & kAnswered) != 0 || near.selective) return again;
   if (!after.trouble) return std::min(again, unacked);
-  const std::uint64_t late = count_of(after, Trouble::kReordered);
+  const std::uint64_t late = count_of(after, Trouble::kReordered) + came_behind_nak(near);
   const std::uint64_t gaps = after.trouble->gap_packets + after.trouble->lost_again + unacked;
   return std::min(again, gaps - std::min(gaps, late));
 }
@@ -108,9 +112,9 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
                         story_of(view, after), false, &before, &after});
   }
   if (!view.in_order()) return losses;
-  if (far.trouble && far.trouble->lost_behind > 0)
-    losses.push_back({far.trouble->lost_behind, fmt::format("between {} and the responder", context.point_name(far)),
-                      story_of(view, far), true});
+  if (far.trouble && far.trouble->lost_behind > came_behind_nak(far))
+    losses.push_back({far.trouble->lost_behind - came_behind_nak(far),
+                      fmt::format("between {} and the responder", context.point_name(far)), story_of(view, far), true});
   return losses;
 }
 
@@ -223,7 +227,7 @@ std::vector<Remedy> loss_remedies(const SideView& view, const PlaceOfLoss& place
                               words.pfc_mask(), words.lossless_tos())}};
 }
 
-void find_reads_lost(const SideView& view, SideFindings& out) {
+void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
   const RcFlow& near = view.requester();
   const std::uint32_t gaps = count_of(near, Trouble::kReadLost);
   const std::uint32_t asked = count_of(near, Trouble::kAskedAgain);
@@ -242,7 +246,7 @@ void find_reads_lost(const SideView& view, SideFindings& out) {
     where = fmt::format("between {} and {}: {}", view.context.point_name(before), view.context.point_name(after),
                         counted(lost, "packet"));
   }
-  if (gaps == 0 && lost == 0 && view.side.flows.size() > 1) return;  // told as answers that were lost
+  if (gaps == 0 && lost == 0 && is_told) return;  // as answers that were lost
   std::vector<Evidence> evidence =
       evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {packets} before it {are} missing");
   append_evidence(evidence, evidence_of(view.context, near, Trouble::kAskedAgain, "PSN {psn} is asked for again"), 3);
@@ -303,8 +307,9 @@ void find_losses(const SideView& view, SideFindings& out) {
     if (is_too_large) break;
     std::string lost = fmt::format("{}{} of {} requests lost{}", loss.unseen ? "at least " : "", loss.packets,
                                    near.packets, loss.unseen ? " or overtaken" : "");
-    const std::vector<Outage> outages =
-        loss.before == nullptr ? std::vector<Outage>() : outages_between(view.context, *loss.before, *loss.after);
+    const std::vector<Outage> outages = loss.before == nullptr
+                                            ? std::vector<Outage>()
+                                            : outages_between(view.context, *loss.before, *loss.after, loss.packets);
     if (!outages.empty()) {
       has_outage = true;
       out.add(view.place, outage_finding(view, *loss.before, *loss.after, outages, lost + again_text(near)));
@@ -315,7 +320,8 @@ void find_losses(const SideView& view, SideFindings& out) {
                          loss_cause(view, place), loss.packets, std::move(loss.evidence),
                          loss_remedies(view, place, loss.before, loss.after)});
   }
-  for (PathLoss& loss : has_outage ? std::vector<PathLoss>() : lost_answers(view)) {
+  std::vector<PathLoss> answers = has_outage ? std::vector<PathLoss>() : lost_answers(view);
+  for (PathLoss& loss : answers) {
     if (!is_answer_missed(view, *loss.after)) {
       find_answers_not_captured(view, std::move(loss), out);
       continue;
@@ -328,7 +334,7 @@ void find_losses(const SideView& view, SideFindings& out) {
                          loss_remedies(view, place, loss.before, loss.after)});
   }
   if (!view.has_exact_order()) return;
-  find_reads_lost(view, out);
+  find_reads_lost(view, has_outage || !answers.empty(), out);
   find_never_sent(view, out);
   find_disorder(view, all_lost, out);
 }

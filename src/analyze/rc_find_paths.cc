@@ -59,18 +59,19 @@ bool has_attempts(const RcContext& context, const RcFlow& before, const RcFlow& 
 }
 
 // What was lost of all queue pairs in one silence: they all go back to the first packet that did not come through.
-std::uint64_t lost_in_row(const RcContext& context, const RcFlow& before, const Silence& silence,
+std::uint64_t lost_in_row(const RcContext& context, const RcFlow& before, std::uint64_t lost, const Silence& silence,
                           std::int64_t last_ns) {
   const Stream& stream = context.streams[before.stream];
   const std::int64_t until_ns = silence.to_ns + (silence.to_ns - silence.from_ns) / 4;
-  std::uint64_t packets = 0;
+  const std::uint32_t number = context.transport.number_of(before);
+  std::uint64_t packets = 0, own = 0;
   for (const RetransmissionRow& row : context.transport.retransmissions()) {
     const Stream& other = context.streams[context.transport.flows()[row.flow].stream];
     const bool is_beside = other.point == stream.point && other.src == stream.src && other.dst == stream.dst;
     if (is_beside && row.cause != Cause::kReordered && row.time_ns > last_ns && row.time_ns <= until_ns)
-      packets += row.packets;
+      (row.flow == number ? own : packets) += row.packets;
   }
-  return packets;
+  return packets + std::min(own, lost);
 }
 
 std::string moment_of(const RcContext& context, std::int64_t time_ns) {
@@ -88,7 +89,8 @@ bool have_one_clock(const CaptureSummary& capture, PointId one, PointId other) {
 
 }  // namespace
 
-std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after) {
+std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after,
+                                    std::uint64_t lost) {
   const Streams& streams = context.streams;
   if (!have_one_clock(context.capture, context.point_of(before), context.point_of(after))) return {};
   const Stream& stream = streams[after.stream];
@@ -102,8 +104,9 @@ std::vector<Outage> outages_between(const RcContext& context, const RcFlow& befo
     // A requester that waits for ACKs falls silent itself after a window, until its timer. Where a queue drops packets,
     // those before them still come out of it; here nothing does.
     const bool was_sent = last_ns < silence.to_ns - (silence.to_ns - silence.from_ns) / 4;
-    const bool is_window = core_ns >= kShortestWindow_ns && silence.frame != 0 && was_sent &&
-                           lost_in_row(context, before, silence, last_ns) >= static_cast<std::uint64_t>(kFewestInRow);
+    const bool is_window =
+        core_ns >= kShortestWindow_ns && silence.frame != 0 && was_sent &&
+        lost_in_row(context, before, lost, silence, last_ns) >= static_cast<std::uint64_t>(kFewestInRow);
     if (!is_window) {
       if (core_ns < Streams::kSilence_ns || core_ns < (silence.to_ns - silence.from_ns) / 5) continue;
       if (!has_attempts(context, before, after, silence, last_ns)) continue;

@@ -86,7 +86,9 @@ struct Outage {
   std::uint64_t frame = 0;                                // the first one after; 0: none came
   bool both_ways = false;
 };
-std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after);
+// `lost`: packets of this queue pair, together.
+std::vector<Outage> outages_between(const RcContext& context, const RcFlow& before, const RcFlow& after,
+                                    std::uint64_t lost);
 SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcFlow& after,
                            std::span<const Outage> outages, const std::string& lost);
 

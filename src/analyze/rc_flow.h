@@ -173,12 +173,14 @@ struct FlowTrouble {
   std::int64_t rnr_waited_ns = 0;
   std::uint64_t gap_packets = 0;       // PSNs skipped here and not known to have passed, together
   std::uint64_t missed_packets = 0;    // acknowledged or answered, and never seen here
+  std::int64_t late_response_ns = -1;  // of the newest
   std::uint64_t missed_responses = 0;  // skipped, and never asked for again
   std::uint32_t late_psn = kNone;      // a hole filled by one packet although a NAK had gone: late, or selective repeat
   std::vector<Hole> filled;            // holes that a retransmission has filled; the packets themselves may be late
   std::vector<Hole> acked_unseen;      // acknowledged before they were seen
   std::vector<LateSight> late;         // that nobody has asked for yet
   Hole pass_gap;                       // PSNs that the newest pass left out: lost again, or selective repeat
+  std::uint64_t came_behind_nak = 0;   // acknowledged though a NAK asked for them and nothing was sent again
   std::uint64_t lost_again = 0;        // of what is sent again, before this point
   std::uint32_t lost_behind_late = 0;  // of those, behind a packet that may have been late
   std::uint64_t lost_behind = 0;       // NAKs of packets that passed this point

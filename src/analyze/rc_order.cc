@@ -35,6 +35,8 @@ void RcTransport::see_overtaken(const LateSight& sight, RcFlow& flow) {
   FlowTrouble* trouble = trouble_of(flow);
   if (trouble == nullptr) return;
   if (flow.naks > 0 && asks_for(flow.nak_psn, sight)) return;
+  // A responder that waits for another packet discards this one, and says nothing of it.
+  if (sight.why == LateSight::Why::kLate && psn_ahead(sight.psn, flow.expected) > 0) return;
   const auto known =
       std::ranges::find_if(trouble->late, [&sight](const LateSight& each) { return each.psn == sight.psn; });
   if (known != trouble->late.end()) {

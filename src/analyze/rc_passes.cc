@@ -28,6 +28,11 @@ bool asks_again(const Frame& frame, const RcFlow& flow) {
   if (operation != wire::Opcode::kReadRequest && operation != wire::Opcode::kCompareSwap &&
       operation != wire::Opcode::kFetchAdd)
     return false;
+  // It asks for what was missing when the response behind came, and goes on though the missing one came then.
+  constexpr std::int64_t kAfterLate_ns = 100'000;
+  const bool after_late = flow.trouble && flow.trouble->late_response_ns >= 0 &&
+                          frame.time_ns - flow.trouble->late_response_ns < kAfterLate_ns;
+  if (after_late) return true;
   const bool answered = flow.answers > 0 && psn_ahead(flow.last_answer_psn, frame.psn) >= 0;
   return answered && frame.time_ns - flow.last_ns >= kShortestTimer_ns / 8;
 }
@@ -79,8 +84,11 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
   // An ACK may have come before the requester goes back: then it begins behind that.
   const bool follows_ack = psn_ahead(psn, flow.acked) == 1 && frame.time_ns - flow.nak_ns <= kSlowReaction_ns;
   if (flow.nak_open && (follows(flow.nak_psn) || follows_ack)) {
-    if (psn_ahead(psn, flow.nak_psn) > 0 && flow.expected == flow.nak_psn && flow.trouble && !flow.nak_is_of_passed)
-      flow.trouble->lost_again += static_cast<std::uint64_t>(psn_ahead(psn, flow.nak_psn));
+    if (psn_ahead(psn, flow.nak_psn) > 0 && flow.trouble) {
+      const auto packets = static_cast<std::uint64_t>(psn_ahead(psn, flow.nak_psn));
+      if (flow.expected == flow.nak_psn && !flow.nak_is_of_passed) flow.trouble->lost_again += packets;
+      if (follows_ack && flow.nak_is_of_passed) flow.trouble->came_behind_nak += packets;
+    }
     waited_ns = frame.time_ns - flow.nak_ns;
     flow.nak_open = false;
     return Cause::kNak;

@@ -231,6 +231,7 @@ void RcTransport::fill_response_gap(const Frame& frame, RcFlow& flow) {
   });
   if (gap == gaps.end()) return;
   note(Trouble::kLateResponse, frame, flow);
+  flow.trouble->late_response_ns = frame.time_ns;
   see_overtaken({LateSight::Why::kLate, frame.psn, 1, 0, 0, frame.number, frame.time_ns}, flow);
   if (--gap->packets == 0) gaps.erase(gap);
 }
