@@ -157,6 +157,7 @@ void RateReaction::see_cnp(const Frame& frame, StreamId id, const Streams& strea
   end_quiet(reaction);
   if (reaction.cnps++ == 0) reaction.first_cnp = {frame.number, frame.time_ns, frame.point, "the first CNP"};
   const bool is_alone = reaction.last_cnp_ns == 0 || frame.time_ns - reaction.last_cnp_ns >= 2 * kWindow_ns;
+  if (reaction.told_windows > 0) ++reaction.told_cnps;
   add_dose(reaction, frame.time_ns);
   reaction.last_cnp_ns = frame.time_ns;
   const double before_bps = rate_before(window, frame.time_ns);

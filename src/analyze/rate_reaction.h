@@ -30,6 +30,7 @@ struct Reaction {
   std::uint64_t told_windows = 0;
   double told_B = 0, told_allowed_ns = 0;  // allowed: their time by the share of the port's speed that DCQCN leaves
   std::int64_t told_ns = 0, told_from_ns = 0, told_to_ns = 0, told_since_ns = 0;
+  std::uint64_t told_cnps = 0;   // since told_from_ns
   bool is_behind_queue = false;  // its data is marked already here: a queue sends on what came before
   double first_least_bps = 0;    // of the first episode
   // Cuts: the rate after a CNP that came alone over the rate before it.
@@ -59,6 +60,7 @@ enum class ReactionEvidence : std::uint8_t {
   kFewPackets,  // no rate around the CNPs
   kNoSpeed,     // the file does not say the speed of the port: a sender far below it has nothing to cut
   kSmallCut,    // DCQCN would have cut too little to be seen
+  kSlow,        // it is slow by itself, and CNPs are rare: nothing has to fall
 };
 
 class RateReaction {
@@ -97,6 +99,7 @@ class RateReaction {
   static constexpr std::int64_t kReduce_ns = 4'000;     // a NIC cuts once in this time (RPG rate_reduce_monitor_period)
   // DCQCN leaves half of the rate (the factor is e to the minus dose).
   static constexpr double kFewestDose = 0.7;
+  static constexpr std::int64_t kDense_ns = 25'000;  // between CNPs: half of what any NIC waits before it raises a rate
   static constexpr std::int64_t kQueueDrains_ns = 1'000'000;
   static constexpr std::int64_t kQuiet_ns = 5'000'000;
   static constexpr double kSlowReturn_s = 20;
@@ -121,6 +124,8 @@ class RateReaction {
   void keep_nearest(const Reading& reading, const PauseLanes& lanes);
   void see_nak(StreamId id, const Streams& streams);
   static bool is_steady(const Reaction& reaction);
+  // Share of the port's speed below which a sender is not told apart from one that obeys.
+  static double least_share(const Reaction& reaction);
   static double rate_before(const Window& window, std::int64_t now_ns);
   static void end_quiet(Reaction& reaction);
   void find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const;

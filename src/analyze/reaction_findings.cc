@@ -13,7 +13,7 @@ namespace weft::analyze {
 namespace {
 
 // Of the speed of the port, and of the rate before the CNPs.
-constexpr double kLineRate = 0.9, kMuchOfPort = 0.25, kRecovered = 0.8;
+constexpr double kLineRate = 0.9, kMuchOfPort = 0.25, kAnythingOfPort = 0.02, kRecovered = 0.8;
 // Of what DCQCN would leave: NICs have other parameters.
 constexpr double kFarAbove = 2;
 constexpr std::uint64_t kFewestTold = 5;
@@ -31,6 +31,16 @@ std::vector<Remedy> rp_remedies() {
 
 }  // namespace
 
+// While CNPs come one after the other nothing raises the rate, whatever the parameters are. Otherwise a low rate may be
+// what they leave, and behind a queue what other senders leave.
+double RateReaction::least_share(const Reaction& reaction) {
+  const std::int64_t told_ns = reaction.told_to_ns - reaction.told_from_ns;
+  const bool is_dense =
+      reaction.told_cnps >= kFewestCnps && static_cast<std::int64_t>(reaction.told_cnps) * kDense_ns >= told_ns;
+  if (is_dense) return kAnythingOfPort;
+  return reaction.is_behind_queue ? kLineRate : kMuchOfPort;
+}
+
 // Senders that were told often enough to be far below the speed of their port, and are not. Each address by itself: at
 // the port of a receiver several senders fill the link together, however low each of them is.
 void RateReaction::find_deaf(Findings& findings, const Reading& reading, const PauseLanes& lanes) const {
@@ -38,7 +48,7 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
     double sent_B = 0, allowed = 0;  // share of the speed
     std::int64_t from_ns = INT64_MAX, to_ns = 0;
     std::uint64_t cnps = 0;
-    bool is_behind_queue = false;
+    double least = 0;  // share of the speed
     std::vector<const Reaction*> streams{};
   };
   std::map<std::pair<PointId, AddressId>, Sender> senders;
@@ -51,7 +61,7 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
     sender.from_ns = std::min(sender.from_ns, reaction.told_from_ns);
     sender.to_ns = std::max(sender.to_ns, reaction.told_to_ns);
     sender.cnps += reaction.cnps;
-    sender.is_behind_queue |= reaction.is_behind_queue;
+    sender.least = std::max(sender.least, least_share(reaction));
     sender.streams.push_back(&reaction);
   }
   for (const auto& [key, sender] : senders) {
@@ -63,7 +73,7 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
     // Of several streams the windows may lie apart.
     const std::int64_t time_ns = is_one ? first.told_ns : sender.to_ns - sender.from_ns;
     const double rate_bps = std::min(line_bps, sender.sent_B * 8e9 / static_cast<double>(time_ns));
-    const double least = std::max(kFarAbove * sender.allowed, sender.is_behind_queue ? kLineRate : kMuchOfPort);
+    const double least = std::max(kFarAbove * sender.allowed, sender.least);
     if (rate_bps < least * line_bps) continue;
     findings.add(
         {"rate-reaction.none",
@@ -135,19 +145,22 @@ ReactionEvidence RateReaction::evidence_of(const Reaction& reaction, const Readi
     return ReactionEvidence::kShown;
   if (reaction.windows < kFewestWindows) return ReactionEvidence::kFewPackets;
   if (reaction.cnps < kFewestCnps || reaction.told_windows < kFewestTold) return ReactionEvidence::kSmallCut;
-  if (reading.capture.points[reading.streams[reaction.stream].point].speed_bps == 0) return ReactionEvidence::kNoSpeed;
-  return ReactionEvidence::kShown;
+  const std::uint64_t speed_bps = reading.capture.points[reading.streams[reaction.stream].point].speed_bps;
+  if (speed_bps == 0) return ReactionEvidence::kNoSpeed;
+  const double before_share = reaction.before_bps / static_cast<double>(speed_bps);
+  return before_share < least_share(reaction) ? ReactionEvidence::kSlow : ReactionEvidence::kShown;
 }
 
 // Healthy only where something could have been found; else what most CNPs lacked.
 void RateReaction::judge(Findings& findings, const Reading& reading) const {
-  std::array<std::uint64_t, 4> cnps{};
+  std::array<std::uint64_t, 5> cnps{};
   for (const Reaction& reaction : reactions_)
     cnps[static_cast<std::size_t>(evidence_of(reaction, reading))] += reaction.cnps;
-  constexpr std::array<std::string_view, 4> kMissing = {
+  constexpr std::array<std::string_view, 5> kMissing = {
       "no CNP to a sender whose data is in this capture", "too few packets around the CNPs to tell a rate",
       "the file does not say the speed of the port, and no rate falls: a sender far below it has nothing to cut",
-      "too few CNPs, too far apart: DCQCN would have cut too little to be seen"};
+      "too few CNPs, too far apart: DCQCN would have cut too little to be seen",
+      "the senders are far below the speed of their ports, and their rates do not fall: they may have no more to send"};
   const std::size_t most = static_cast<std::size_t>(std::max_element(cnps.begin() + 1, cnps.end()) - cnps.begin());
   findings.judge("rate-reaction", cnps[0], "CNPs", kMissing[cnps[most] == 0 ? 0 : most]);
 }
