@@ -14,6 +14,8 @@
 namespace weft::analyze {
 namespace {
 
+constexpr std::uint32_t kMedian = 5'000;  // parts of 10,000
+
 double cnp_micros(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1000;
 }
@@ -34,8 +36,8 @@ std::vector<Remedy> np_remedies(const Reading& reading, AddressId receiver) {
 
 // Of those that saw one receiver: the most marks, then the most CNPs, then the shortest way to an answer.
 bool is_nearer(const CnpSender& one, const CnpSender& other) {
-  const std::int64_t one_ns = one.delay.count() == 0 ? INT64_MAX : one.delay.least_ns();
-  const std::int64_t other_ns = other.delay.count() == 0 ? INT64_MAX : other.delay.least_ns();
+  const std::int64_t one_ns = one.delay.count() == 0 ? INT64_MAX : one.delay.least();
+  const std::int64_t other_ns = other.delay.count() == 0 ? INT64_MAX : other.delay.least();
   return std::tuple(other.ce, other.cnps, one_ns) < std::tuple(one.ce, one.cnps, other_ns);
 }
 
@@ -52,7 +54,7 @@ void Cnps::find_missing(Findings& findings, const Reading& reading, const CnpSen
   // Marks at the end of the capture that no CNP has answered, though there was time for it.
   if (sender.pending_ns == 0 || sender.ce_pending < 3) return;
   const std::int64_t waited_ns = reading.capture.last_ns - sender.pending_ns;
-  const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most_ns();
+  const std::int64_t usual_ns = sender.delay.count() == 0 ? 0 : sender.delay.most();
   if (waited_ns < (sender.ce_pending >= 10 ? kWide_ns : kAnswer_ns) + 2 * usual_ns) return;
   findings.add({"cnp.missing",
                 reading.addresses.text(sender.address),
@@ -205,21 +207,28 @@ void Cnps::find_strays(Findings& findings, const Reading& reading) {
 void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
   // One late answer can be one whose predecessor was lost.
   const std::int64_t late_ns = sender.delay.count() >= 3 ? kLate_ns : 4 * kLate_ns;
-  if (sender.delay.count() > 0 && sender.ce >= 10 && sender.delay.median_ns() > late_ns)
+  // Where marks come one after the other it is not known which one a CNP answers: none newer than the newest.
+  const bool is_older = sender.age.count() >= 5 && sender.age.percentile(kMedian) > kLate_ns;
+  if (sender.ce >= 10 && (is_older || (sender.delay.count() > 0 && sender.delay.percentile(kMedian) > late_ns)))
     findings.add(
         {"cnp.late",
          reading.addresses.text(sender.address),
-         fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
-                     cnp_micros(sender.delay.median_ns()), sender.delay.count(), cnp_micros(sender.delay.least_ns()),
-                     cnp_micros(sender.delay.most_ns())),
+         sender.delay.count() > 0
+             ? fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
+                           cnp_micros(sender.delay.percentile(kMedian)), sender.delay.count(),
+                           cnp_micros(sender.delay.least()), cnp_micros(sender.delay.most()))
+             : fmt::format("CNPs come {:.1f} us or more after the mark (the newest before each, median of {})",
+                           cnp_micros(sender.age.percentile(kMedian)), sender.age.count()),
          "CNPs wait: in the class of the data, behind a pause, or in software; a queue of 100G grows by 600 kB "
          "in 50 us",
-         sender.delay.count(),
+         std::max(sender.delay.count(), sender.age.count()),
          {sender.first_cnp},
          {{"NIC", "echo 6 > /sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio; cnp_dscp 48"},
           {"switch", "map DSCP 48 to a strict queue: show qos map dscp-to-tc; show queue counters"}}});
   const bool is_close = sender.cnps >= 100 && sender.close * 2 > sender.cnps && sender.cnps * 10 >= sender.ce * 9;
-  const bool is_wide = sender.gap.count() >= 5 && sender.gap.median_ns() > kWide_ns;
+  // Two CNPs close together say that no long interval is kept: they wait for marks, or are late.
+  const std::int64_t gap_ns = sender.gap.percentile(kMedian);
+  const bool is_wide = sender.gap.count() >= 5 && gap_ns > kWide_ns && sender.least_gap_ns[0] * 2 >= gap_ns;
   if (is_close || is_wide)
     findings.add({"cnp.interval",
                   reading.addresses.text(sender.address),
@@ -227,8 +236,8 @@ void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSend
                       ? fmt::format("{} CNPs for {} marks, {} of them less than 1 us after the last one to the same "
                                     "queue pair: no interval is kept",
                                     sender.cnps, sender.ce, sender.close)
-                      : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})",
-                                    cnp_micros(sender.gap.median_ns()), sender.gap.count()),
+                      : fmt::format("while marks come, CNPs are {:.1f} us apart (median of {})", cnp_micros(gap_ns),
+                                    sender.gap.count()),
                   is_close ? "MIN_TIME_BETWEEN_CNPS is 0: every marked packet costs a CNP and a rate cut"
                            : "the interval between CNPs is too long: senders get too few CNPs to slow down in time",
                   sender.cnps,
@@ -286,7 +295,8 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
     scope = "each address or queue pair";
   }
   std::string delay;
-  if (sender.delay.count() > 0) delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.median_ns()));
+  if (sender.delay.count() > 0)
+    delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.percentile(kMedian)));
   findings.add(
       {"cnp.pacing",
        reading.addresses.text(sender.address),

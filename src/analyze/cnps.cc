@@ -18,30 +18,6 @@ std::uint64_t mixed_key(std::uint64_t one, std::uint64_t other) {
 
 }  // namespace
 
-void TimeHistogram::add(std::int64_t time_ns) {
-  if (count_ == 0 || time_ns < least_ns_) least_ns_ = time_ns;
-  if (count_ == 0 || time_ns > most_ns_) most_ns_ = time_ns;
-  ++count_;
-  const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(time_ns, 1));
-  const auto power = static_cast<int>(std::bit_width(value)) - 1;
-  const std::uint64_t part = power < 2 ? 0 : value >> (power - 2) & 3;
-  ++counts_[static_cast<std::size_t>(power) * kSteps + part];
-}
-
-std::int64_t TimeHistogram::median_ns() const {
-  if (count_ == 0) return -1;
-  std::uint64_t below = 0;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    below += counts_[i];
-    if (below * 2 < count_) continue;
-    const std::uint64_t low = std::uint64_t{1} << (i / kSteps);
-    // The middle of the step, and never beyond what was seen.
-    const auto middle = static_cast<std::int64_t>(low + low * (2 * (i % kSteps) + 1) / (2 * kSteps));
-    return std::clamp(middle, least_ns_, most_ns_);
-  }
-  return most_ns_;
-}
-
 CnpSender* Cnps::sender_of(PointId point, AddressId address) {
   const auto [found, is_new] =
       by_key_.try_emplace(std::uint64_t{point} << 32 | address, static_cast<std::uint32_t>(senders_.size()));
@@ -149,6 +125,9 @@ void Cnps::see_cnp(const Frame& frame) {
       sender->last_unasked_ns = frame.time_ns;
     }
   }
+  const bool is_held_back = since_cnp_ns >= 0 && since_cnp_ns < kWide_ns;
+  if (!is_held_back && sender->last_ce_ns != 0 && frame.time_ns - sender->last_ce_ns <= kAnswer_ns)
+    sender->age.add(frame.time_ns - sender->last_ce_ns);
   if (since_cnp_ns >= 0) {
     if (sender->least_gap_ns[0] < 0 || since_cnp_ns < sender->least_gap_ns[0]) sender->least_gap_ns[0] = since_cnp_ns;
     if (sender->ce_since_cnp >= 2) sender->gap.add(since_cnp_ns);

@@ -3,31 +3,15 @@
 // that counts is the one nearest to the receiver, where the most marks are seen and the answer comes soonest.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
 #include "analyze/finding.h"
 #include "analyze/stream_marks.h"
+#include "base/log_histogram.h"
 
 namespace weft::analyze {
-
-// Times in powers of two of a nanosecond: enough for a median, constant in size.
-class TimeHistogram {
- public:
-  void add(std::int64_t time_ns);
-  std::uint64_t count() const { return count_; }
-  std::int64_t least_ns() const { return least_ns_; }
-  std::int64_t most_ns() const { return most_ns_; }
-  std::int64_t median_ns() const;
-
- private:
-  static constexpr int kSteps = 4;  // of each power of two
-  std::array<std::uint32_t, 64 * kSteps> counts_{};
-  std::uint64_t count_ = 0;
-  std::int64_t least_ns_ = 0, most_ns_ = 0;
-};
 
 struct CnpSender {
   PointId point = 0;
@@ -44,8 +28,9 @@ struct CnpSender {
   std::int64_t first_ce_ns = 0;
   std::uint64_t first_ce_frame = 0;
   Evidence first_unasked{}, first_cnp{};
-  TimeHistogram delay{};                         // from the mark to the CNP, where no CNP came just before
-  TimeHistogram gap{};                           // between CNPs, whoever they go to, while marks come
+  LogHistogram delay{};                          // from the mark to the CNP, where no CNP came just before
+  LogHistogram gap{};                            // between CNPs, whoever they go to, while marks come
+  LogHistogram age{};                            // of the newest mark at a CNP that no interval has held back
   std::int64_t least_gap_ns[3] = {-1, -1, -1};   // port, address, queue pair
   std::uint64_t addresses = 0, queue_pairs = 0;  // that got CNPs
   bool too_many = false;                         // not all gaps of queue pairs are known

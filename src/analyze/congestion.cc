@@ -41,7 +41,8 @@ Table cnp_table(const Reading& reading, const std::vector<Reaction>& reactions, 
     table.rows.push_back(
         {fmt::format("> {} at {}", reading.addresses.text(sender.address), point_name(reading, sender.point)),
          number(sender.ce), number(sender.cnps), number(sender.pending_ns == 0 ? 0 : sender.ce_pending),
-         sender.delay.median_ns(), sender.least_gap_ns[0], sender.gap.median_ns(), std::string("-"), std::string("-")});
+         sender.delay.percentile(5'000), sender.least_gap_ns[0], sender.gap.percentile(5'000), std::string("-"),
+         std::string("-")});
   }
   for (const Reaction& reaction : reactions) {
     if (table.rows.size() == kMostCnpRows) break;

@@ -59,7 +59,9 @@ std::uint64_t came_twice(const SideView& view) {
   const RcFlow& far = view.responder();
   const std::uint64_t seen = count_of(far, Trouble::kDuplicated) + view.side.came_twice;
   if (view.side.flows.size() < 2) return seen;
-  const std::uint64_t sent = near.retransmitted + count_of(near, Trouble::kDuplicated);
+  // What a timer sends again may have been on its way when the capture began.
+  const std::uint64_t on_way = count_of(near, Trouble::kTimeout) > 0 ? near.retransmitted : 0;
+  const std::uint64_t sent = near.retransmitted + count_of(near, Trouble::kDuplicated) + on_way;
   const std::uint64_t got = far.retransmitted + seen;
   const std::uint64_t most = seen + (count_of(far, Trouble::kSpurious) > 0 ? far.retransmitted : 0);
   return std::min(most, got - std::min(got, sent));

@@ -131,7 +131,8 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
-    if (before.last_answer_psn != after.last_answer_psn) continue;  // the rest may wait in a queue
+    // The rest may wait in a queue, or be on its way.
+    if (before.last_answer_psn != after.last_answer_psn || before.last_answer_ns > after.last_answer_ns) continue;
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
     if (before.first_psn != after.first_psn || view.requester().retransmitted == 0)

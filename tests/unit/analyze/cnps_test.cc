@@ -278,14 +278,5 @@ TEST(Cnps, QueuePairThatGetsNothingElseIsStray) {
   }
 }
 
-TEST(TimeHistogram, MedianIsNearValue) {
-  TimeHistogram histogram;
-  EXPECT_EQ(histogram.median_ns(), -1);
-  for (std::int64_t i = 1; i <= 1001; ++i) histogram.add(i * 100);
-  EXPECT_NEAR(static_cast<double>(histogram.median_ns()), 50'100, 50'100 * 0.13);
-  EXPECT_EQ(histogram.least_ns(), 100);
-  EXPECT_EQ(histogram.most_ns(), 100'100);
-}
-
 }  // namespace
 }  // namespace weft::analyze
