@@ -197,17 +197,21 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
   std::vector<Hole>& holes = flow.trouble->holes;
   while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
     const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;
-    const auto packets = static_cast<std::uint32_t>(psn_ahead(end, holes.front().first));
-    flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, packets);
-    see_not_captured(frame, packets, flow);
-    constexpr std::size_t kMostUnseen = 16;
-    std::vector<Hole>& unseen = flow.trouble->acked_unseen;
-    if (unseen.size() == kMostUnseen) unseen.erase(unseen.begin());
-    unseen.push_back({holes.front().first, end, frame.time_ns});
+    if (!holes.front().is_earlier) miss_packets(frame, holes.front().first, end, flow);
     holes.front().first = end;
     if (holes.front().first == holes.front().end) holes.erase(holes.begin());
     flow.clean = flow.msn_known = false;
   }
+}
+
+void RcTransport::miss_packets(const Frame& frame, std::uint32_t first, std::uint32_t end, RcFlow& flow) {
+  constexpr std::size_t kMostUnseen = 16;
+  const auto packets = static_cast<std::uint32_t>(psn_ahead(end, first));
+  flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, packets);
+  see_not_captured(frame, packets, flow);
+  std::vector<Hole>& unseen = flow.trouble->acked_unseen;
+  if (unseen.size() == kMostUnseen) unseen.erase(unseen.begin());
+  unseen.push_back({first, end, frame.time_ns});
 }
 
 void RcTransport::see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow) {

@@ -53,6 +53,13 @@ void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
       "READ responses came");
 }
 
+// What comes twice at a port that sends it is the requester's; at any other point the network may have copied it before.
+std::uint32_t sent_twice(const SideView& view) {
+  const RcFlow& near = view.requester();
+  const bool is_own_port = near.direction == Direction::kOut && view.side.flows.size() > 1;
+  return is_own_port ? count_of(near, Trouble::kDuplicated) : 0;
+}
+
 // At the responder, beyond what the requester sent again itself.
 std::uint64_t came_twice(const SideView& view) {
   const RcFlow& near = view.requester();
@@ -61,7 +68,7 @@ std::uint64_t came_twice(const SideView& view) {
   if (view.side.flows.size() < 2) return seen;
   // What a timer sends again may have been on its way when the capture began.
   const std::uint64_t on_way = count_of(near, Trouble::kTimeout) > 0 ? near.retransmitted : 0;
-  const std::uint64_t sent = near.retransmitted + count_of(near, Trouble::kDuplicated) + on_way;
+  const std::uint64_t sent = near.retransmitted + sent_twice(view) + on_way;
   const std::uint64_t got = far.retransmitted + seen;
   const std::uint64_t most = seen + (count_of(far, Trouble::kSpurious) > 0 ? far.retransmitted : 0);
   return std::min(most, got - std::min(got, sent));
@@ -84,8 +91,7 @@ void find_twice(const SideView& view, SideFindings& out) {
              {{"switch", "show monitor session; show spanning-tree; show mac address-table: a MAC that moves"},
               {"NIC", "rdma statistic show link DEVICE/1: duplicate_request"}}});
   }
-  const std::uint32_t again = view.side.flows.size() > 1 ? count_of(near, Trouble::kDuplicated) : 0;
-  const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + again;
+  const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + sent_twice(view);
   if (spurious == 0) return;
   out.add(view.place, {"psn.spurious",
                        fmt::format("{} packets were sent again without a NAK, a timeout or a loss",

@@ -125,6 +125,15 @@ bool is_answer_missed(const SideView& view, const RcFlow& after) {
   return near.retransmitted > 0 && !view.context.transport.is_incomplete(view.context.point_of(after));
 }
 
+// Is the newest answer of the earlier point younger than the newest one of the later point can be? The first answers
+// tell how long they take.
+bool answers_on_way(const RcFlow& before, const RcFlow& after) {
+  const std::int64_t behind_ns = after.last_answer_ns - before.last_answer_ns;
+  if (behind_ns < 0) return true;
+  const std::int64_t takes_ns = after.first_answer_ns - before.first_answer_ns;
+  return before.first_answer_psn == after.first_answer_psn && behind_ns < takes_ns / 2;
+}
+
 std::vector<PathLoss> lost_answers(const SideView& view) {
   std::vector<PathLoss> losses;
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
@@ -132,7 +141,7 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
     const RcFlow& after = *view.side.flows[i - 1];
     if (before.answers <= after.answers || before.response_packets > 0) continue;
     // The rest may wait in a queue, or be on its way.
-    if (before.last_answer_psn != after.last_answer_psn || before.last_answer_ns > after.last_answer_ns) continue;
+    if (before.last_answer_psn != after.last_answer_psn || answers_on_way(before, after)) continue;
     std::uint64_t lost = before.answers - after.answers;
     // Where the capture began within the connection, answers to what was sent before are not known at every point.
     if (before.first_psn != after.first_psn || view.requester().retransmitted == 0)
@@ -260,15 +269,20 @@ void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
            loss_remedies(view, place, lost_before, lost_after)});
 }
 
-void find_answers_not_captured(const SideView& view, PathLoss loss, SideFindings& out) {
-  out.add(view.place,
-          {"capture.lost",
-           fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was sent again for want of them",
-                       loss.packets, view.responder().answers, loss.where),
-           "the capture missed them, or they were lost where a later ACK makes up for them",
-           loss.packets,
-           std::move(loss.evidence),
-           {capture_remedy()}});
+void find_answers_not_needed(const SideView& view, const PathLoss& loss, SideFindings& out) {
+  const std::string what =
+      fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was sent again for want of them", loss.packets,
+                  view.responder().answers, loss.where);
+  SideFinding alone{
+      "capture.lost", what,          "the capture missed them, or they were lost where a later ACK makes up for them",
+      loss.packets,   loss.evidence, {capture_remedy()}};
+  if (view.context.transport.is_incomplete(view.context.point_of(*loss.after)))
+    return out.add(view.place, std::move(alone));
+  const PlaceOfLoss place =
+      place_of_loss(view.context, loss.before, loss.after, view.context.streams[view.requester().stream].dst);
+  out.add_either(view.place, std::move(alone),
+                 {"psn.lost", what, loss_cause(view, place), loss.packets, loss.evidence,
+                  loss_remedies(view, place, loss.before, loss.after)});
 }
 
 void find_never_sent(const SideView& view, SideFindings& out) {
@@ -324,7 +338,7 @@ void find_losses(const SideView& view, SideFindings& out) {
   std::vector<PathLoss> answers = has_outage ? std::vector<PathLoss>() : lost_answers(view);
   for (PathLoss& loss : answers) {
     if (!is_answer_missed(view, *loss.after)) {
-      find_answers_not_captured(view, std::move(loss), out);
+      find_answers_not_needed(view, loss, out);
       continue;
     }
     const PlaceOfLoss place = place_of_loss(view.context, loss.before, loss.after, near_stream.dst);

@@ -59,9 +59,27 @@ Remedy firmware_remedy(std::string_view who) {
   return {"NIC", fmt::format("on {}: mlxfwmanager --query, then update the firmware (mlxfwmanager -u)", who)};
 }
 
+namespace {
+
+Finding finding_at(const std::string& place, SideFinding finding) {
+  return {finding.id,
+          place,
+          std::move(finding.what),
+          std::move(finding.cause),
+          finding.count,
+          std::move(finding.evidence),
+          std::move(finding.remedies)};
+}
+
+}  // namespace
+
 void SideFindings::add(const std::string& place, SideFinding finding) {
-  all_.push_back({finding.id, place, std::move(finding.what), std::move(finding.cause), finding.count,
-                  std::move(finding.evidence), std::move(finding.remedies)});
+  all_.push_back(finding_at(place, std::move(finding)));
+}
+
+void SideFindings::add_either(const std::string& place, SideFinding alone, SideFinding beside_losses) {
+  beside_losses_.emplace_back(all_.size(), finding_at(place, std::move(beside_losses)));
+  add(place, std::move(alone));
 }
 
 bool SideFindings::explains_retransmissions(std::size_t known) const {
@@ -72,6 +90,10 @@ bool SideFindings::explains_retransmissions(std::size_t known) const {
 }
 
 void SideFindings::flush(Findings& findings) {
+  const bool has_losses = std::ranges::any_of(
+      all_, [](const Finding& finding) { return finding.id == "psn.lost" || finding.id == "psn.outage"; });
+  if (has_losses)
+    for (auto& [index, finding] : beside_losses_) all_[index] = std::move(finding);
   std::stable_sort(all_.begin(), all_.end(),
                    [](const Finding& one, const Finding& other) { return one.count > other.count; });
   std::map<std::string_view, std::vector<std::size_t>> by_kind;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyze/finding.h"
@@ -32,6 +33,8 @@ struct SideFinding {
 class SideFindings {
  public:
   void add(const std::string& place, SideFinding finding);
+  // The second one where the capture shows losses elsewhere.
+  void add_either(const std::string& place, SideFinding alone, SideFinding beside_losses);
   void flush(Findings& findings);
   // Is there a finding beyond the first `known` ones that says why packets were sent again?
   bool explains_retransmissions(std::size_t known) const;
@@ -39,6 +42,7 @@ class SideFindings {
 
  private:
   std::vector<Finding> all_;
+  std::vector<std::pair<std::size_t, Finding>> beside_losses_;  // in place of that one of all_
 };
 
 // What one side is judged with.

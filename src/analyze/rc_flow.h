@@ -109,6 +109,7 @@ struct Incident {
 struct Hole {
   std::uint32_t first = 0, end = 0;
   std::int64_t since_ns = 0;
+  bool is_earlier = false;  // sent before the capture began
 };
 
 // A READ of whose responses some have not come yet.
@@ -167,6 +168,7 @@ struct FlowTrouble {
   std::vector<Incident> first;
   std::vector<Hole> holes;
   std::vector<Hole> uncounted_responses;   // skipped and not seen since
+  std::vector<Hole> lost_responses;        // single ones that were asked for again, the newest
   std::vector<ResponseGap> response_gaps;  // of which it is not known whether they are asked for again
   std::vector<Waited> waits;               // of timeouts, the first ones
   LogHistogram generation, reaction;       // of NAKs
@@ -267,6 +269,7 @@ struct RcFlow {
   std::uint64_t first_frame = 0, last_frame = 0;
   std::uint32_t last_wire_B = 0;
   PointId point = 0;
+  Direction direction = Direction::kUnknown;
   std::uint64_t packets = 0, payload_B = 0, wire_B = 0, ce_marked = 0;
   std::uint64_t new_B = 0, unacked_B = 0, read_B = 0;
   std::uint64_t retransmitted = 0;

@@ -131,12 +131,13 @@ void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
   const bool is_original = frame.psn == flow.asked_psn && !begins_read(frame);
   restart_responses(frame, flow);
   if (flow.read_started && psn_ahead(frame.psn, flow.read_next) < 0) {  // again, or late
-    if (is_original && flow.trouble) {
-      note(Trouble::kLateResponse, frame, flow);
-      std::uint32_t& lost = flow.trouble->count[static_cast<std::size_t>(Trouble::kReadLost)];
-      lost -= std::min(lost, 1U);
-    }
-    if (count_response(frame, flow) && flow.asked_psn == kNone) fill_response_gap(frame, flow);
+    const bool is_new = count_response(frame, flow);
+    if (is_original && flow.trouble)
+      come_late(frame, flow);
+    else if (is_new && flow.asked_psn == kNone)
+      fill_response_gap(frame, flow);
+    else if (!is_new)
+      come_behind_copy(frame, flow);
     return;
   }
   auto read = next_read(flow);
@@ -236,9 +237,26 @@ void RcTransport::fill_response_gap(const Frame& frame, RcFlow& flow) {
   if (--gap->packets == 0) gaps.erase(gap);
 }
 
+// It was asked for again, but not lost.
+void RcTransport::come_late(const Frame& frame, RcFlow& flow) {
+  note(Trouble::kLateResponse, frame, flow);
+  std::uint32_t& lost = flow.trouble->count[static_cast<std::size_t>(Trouble::kReadLost)];
+  lost -= std::min(lost, 1U);
+}
+
+// The copies that were asked for have come; this is what they were asked for.
+void RcTransport::come_behind_copy(const Frame& frame, RcFlow& flow) {
+  if (!flow.trouble || !take_from(flow.trouble->lost_responses, frame.psn, 1)) return;
+  come_late(frame, flow);
+}
+
 void RcTransport::end_response_gap(const ResponseGap& gap, bool is_lost, RcFlow& flow) {
   if (is_lost) {
     note(Trouble::kReadLost, gap.frame, gap.time_ns, gap.before_psn, flow, gap.packets);
+    constexpr std::size_t kMostLost = 16;
+    std::vector<Hole>& lost = flow.trouble->lost_responses;
+    if (lost.size() == kMostLost) lost.erase(lost.begin());
+    if (gap.packets == 1 && psn_ahead(gap.end, gap.first) == 1) lost.push_back({gap.first, gap.end, gap.time_ns});
     return;
   }
   flow.trouble->missed_responses += gap.packets;

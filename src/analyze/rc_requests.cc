@@ -68,12 +68,14 @@ void forget_connection(RcFlow& flow) {
   flow.trouble->selective.open = false;
   flow.trouble->uncounted_responses.clear();
   flow.trouble->response_gaps.clear();
+  flow.trouble->lost_responses.clear();
   flow.trouble->late_psn = kNone;
 }
 
 void RcTransport::start(const Frame& frame, RcFlow& flow) {
   flow.started = true;
   flow.point = frame.point;
+  flow.direction = frame.direction;
   flow.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
   flow.first_psn = flow.next = flow.cursor = flow.expected = frame.psn;
   flow.skipped_ns = kInSequence;
@@ -223,7 +225,7 @@ void RcTransport::begin_earlier(const Frame& frame, RcFlow& flow) {
   if (trouble == nullptr || trouble->holes.size() == kMostHoles) return;
   // The PSNs of a READ belong to one packet.
   const std::uint32_t end = is_read(frame) ? psn_plus(frame.psn, 1) : flow.first_psn;
-  trouble->holes.insert(trouble->holes.begin(), {frame.psn, end, frame.time_ns});
+  trouble->holes.insert(trouble->holes.begin(), {frame.psn, end, frame.time_ns, true});
   flow.first_psn = flow.expected = frame.psn;
   flow.skipped_ns = kInSequence;
 }
@@ -321,10 +323,9 @@ bool take_from(std::vector<Hole>& holes, std::uint32_t psn, std::uint32_t span) 
     Hole& hole = holes[i];
     if (psn_ahead(psn, hole.first) < 0 || psn_ahead(psn, hole.end) >= 0) continue;
     const std::uint32_t after = psn_plus(psn, span), end = hole.end;
-    const std::int64_t since_ns = hole.since_ns;
+    const Hole behind{after, end, hole.since_ns, hole.is_earlier};
     hole.end = psn;
-    if (psn_ahead(end, after) > 0)
-      holes.insert(holes.begin() + static_cast<std::ptrdiff_t>(i) + 1, {after, end, since_ns});
+    if (psn_ahead(end, after) > 0) holes.insert(holes.begin() + static_cast<std::ptrdiff_t>(i) + 1, behind);
     if (holes[i].first == holes[i].end) holes.erase(holes.begin() + static_cast<std::ptrdiff_t>(i));
     return true;
   }

@@ -134,6 +134,8 @@ class RcTransport {
   bool see_unasked(const Frame& frame, RcFlow& flow);
   void answer_reads_before(std::uint32_t psn, const Frame& frame, RcFlow& flow);
   void open_response_gap(std::uint32_t first, std::uint32_t end, const Frame& frame, RcFlow& flow);
+  void come_late(const Frame& frame, RcFlow& flow);
+  void come_behind_copy(const Frame& frame, RcFlow& flow);
   void end_response_gap(const ResponseGap& gap, bool is_lost, RcFlow& flow);
   bool ask_for_gap(std::uint32_t psn, RcFlow& flow);
   void end_reads(RcFlow& flow);
@@ -147,6 +149,7 @@ class RcTransport {
             std::int64_t value = 0);
   void add_latency(std::unique_ptr<LogHistogram>& histogram, std::int64_t ns);
 
+  void miss_packets(const Frame& frame, std::uint32_t first, std::uint32_t end, RcFlow& flow);
   void see_not_captured(const Frame& frame, std::uint32_t packets, RcFlow& flow);
   std::uint64_t& not_captured_at(PointId point) {
     if (point >= not_captured_.size()) not_captured_.resize(point + 1);

@@ -273,8 +273,14 @@ std::vector<Incident> find_small_mtu(GroundTruth& truth, Dice&) {
     Ports before = path;
     std::erase(before, last);
     const Kinds unclear = {"psn.mtu", "timeout.retries-exhausted", "timeout.waited", "psn.lost", "read-response.lost"};
+    // What the capture holds once is not seen to be sent again.
     const auto sent_again = [](const std::vector<const Sighting*>& kept) {
-      return std::count_if(kept.begin(), kept.end(), [](const Sighting* s) { return s->is_retransmission; });
+      std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, int> times;
+      for (const Sighting* s : kept)
+        if (s->is_data()) ++times[{s->interface, s->dest_qp, s->psn}];
+      return std::count_if(kept.begin(), kept.end(), [&times](const Sighting* s) {
+        return s->is_retransmission && times[{s->interface, s->dest_qp, s->psn}] > 1;
+      });
     };
     // Small packets that pass, too.
     incident.shows = {{{before, {last}},
@@ -967,7 +973,11 @@ std::size_t ip_at(const Record& record) {
 std::vector<Incident> find_bad_checksum(GroundTruth& truth, Dice& dice) {
   Incident incident = of_flow(truth, 0, "a wrong IPv4 checksum");
   const std::vector<std::size_t> packet = any_packet(truth, dice, is_any, incident);
-  for (std::size_t i : packet) truth.capture.byte(i, ip_at(truth.capture.records[i]) + 10) ^= 0x5a;
+  for (std::size_t i : packet) {
+    std::uint8_t* const ip = &truth.capture.byte(i, ip_at(truth.capture.records[i]));
+    if (*ip >> 4 != 4) return {};  // IPv6 has none
+    ip[10] ^= 0x5a;
+  }
   incident.shows.push_back({{all_ports(truth, incident.a, incident.b)}, {"integrity.ip-checksum"}, true});
   return packet.empty() ? std::vector<Incident>() : std::vector<Incident>{incident};
 }

@@ -106,8 +106,8 @@ class RcCaptureTest : public testing::Test {
   }
 
   Streams streams_;
-  RcTransport transport_{true};
   CaptureSummary capture_;
+  RcTransport transport_{true, &capture_.points};
   Findings findings_;
   std::vector<RcConversation> conversations_;
   std::vector<Table> tables_;
