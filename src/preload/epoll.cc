@@ -17,6 +17,18 @@ EpollSet* set_of(int fd) {
   return found != nullptr && found->kind == Descriptor::Kind::kEpoll ? found->epoll : nullptr;
 }
 
+// A set may not hold itself, nor one that holds it, nor more than so many one in the other (fs/eventpoll.c).
+constexpr int kMostNested = 5;
+bool would_loop(const EpollSet* outer, EpollSet& inner, int depth = 1) {
+  if (&inner == outer || depth >= kMostNested) return true;
+  bool loops = false;
+  inner.for_each([&](const EpollMember& member) {
+    EpollSet* const next = set_of(member.fd);
+    if (next != nullptr && !loops) loops = next == &inner || would_loop(outer, *next, depth + 1);
+  });
+  return loops;
+}
+
 int remember(int fd) {
   if (fd >= 0 && this_process().attached) descriptors().add_epoll(fd, make_epoll_set());
   return fd;
@@ -69,6 +81,9 @@ WEFT_EXPORT int epoll_ctl(int epoll, int operation, int fd, struct epoll_event* 
   EpollSet* set = set_of(epoll);
   if (set == nullptr) return WEFT_REAL(epoll_ctl)(epoll, operation, fd, event);
   const Descriptor* found = descriptors().find(fd);
+  EpollSet* const inner = set_of(fd);
+  if (inner == set) return fail(EINVAL);
+  if (inner != nullptr && operation == EPOLL_CTL_ADD && would_loop(set, *inner)) return fail(ELOOP);
   if (found != nullptr && !found->is_real()) return result(set->control(operation, fd, event));
   const int done = WEFT_REAL(epoll_ctl)(epoll, operation, fd, event);
   if (done == 0 && operation == EPOLL_CTL_ADD) set->count_real(1);

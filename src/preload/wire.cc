@@ -1,8 +1,11 @@
 #include "preload/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,6 +41,40 @@ void world_is_gone() {
   die("the world is gone%s", "");
 }
 
+namespace {
+
+// Some descriptors cannot be passed: one that another thread has closed meanwhile, one of io_uring. A set of epoll that
+// holds it stands for it, or for one that is closed, which its owner finds when it looks, a descriptor that is ready.
+// Returns how many were replaced, in `made`.
+std::size_t replace_unsendable(int* lent, std::size_t count, int* made) {
+  std::size_t replaced = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool open = kernel_call(SYS_fcntl, lent[i], F_GETFD) >= 0;
+    char path[64] = "/proc/self/fd/", target[32] = {};
+    char digits[12];
+    std::size_t at = strlen(path), digit = 0;
+    for (auto rest = static_cast<unsigned>(lent[i]); rest != 0 || digit == 0; rest /= 10)
+      digits[digit++] = static_cast<char>('0' + rest % 10);
+    while (digit > 0) path[at++] = digits[--digit];
+    if (open && kernel_call(SYS_readlinkat, AT_FDCWD, path, target, sizeof target - 1) > 0 &&
+        strcmp(target, "anon_inode:[io_uring]") != 0)
+      continue;
+    int stand_in = -1;
+    if (open) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      stand_in = static_cast<int>(kernel_call(SYS_epoll_create1, EPOLL_CLOEXEC));
+      kernel_call(SYS_epoll_ctl, stand_in, EPOLL_CTL_ADD, lent[i], &event);
+    } else {
+      stand_in = static_cast<int>(kernel_call(SYS_eventfd2, 1, EFD_CLOEXEC));
+    }
+    lent[i] = made[replaced++] = stand_in;
+  }
+  return replaced;
+}
+
+}  // namespace
+
 void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* pieces, std::size_t count, const int* lent,
                   std::size_t lent_count) {
   iovec all[kMaxPieces + 1];
@@ -61,9 +98,19 @@ void send_request(int fd, verbs::Op op, std::int64_t local_ps, const iovec* piec
     header->cmsg_len = CMSG_LEN(lent_count * sizeof(int));
     memcpy(CMSG_DATA(header), lent, lent_count * sizeof(int));
   }
+  int made[verbs::kMaxRealItems];
+  std::size_t made_count = 0;
   while (kernel_call(SYS_sendmsg, fd, &message, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) world_is_gone();
+    if (errno == EINTR) continue;
+    const bool refused = errno == EBADF || errno == EINVAL;
+    if (!refused || lent_count == 0 || made_count != 0) world_is_gone();
+    int passed[verbs::kMaxRealItems];
+    memcpy(passed, lent, lent_count * sizeof(int));
+    made_count = replace_unsendable(passed, lent_count, made);
+    if (made_count == 0) world_is_gone();
+    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&message)), passed, lent_count * sizeof(int));
   }
+  for (std::size_t i = 0; i < made_count; ++i) kernel_call(SYS_close, made[i]);
 }
 
 bool receive_reply(int fd, verbs::ReplyHead& head, void* reply, std::size_t* reply_B, verbs::Descriptors* passed) {
