@@ -20,9 +20,11 @@
 
 #include "base/files.h"
 #include "base/nearest.h"
+#include "base/plural.h"
 #include "labfile/reader.h"
 #include "results/report_text.h"
 #include "text/units.h"
+#include "world/capture_estimate.h"
 
 namespace weft::cli {
 
@@ -155,24 +157,27 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
   return options;
 }
 
-void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports,
+void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports, bool runs_workloads,
                          observe::CaptureOptions& options) {
   constexpr std::size_t kManyPorts = 128;
   constexpr std::uint64_t kLimit_B = 2'000'000'000;
-  if (ports.size() < kManyPorts || options.file_B != 0 || options.snaplen_B != 0) return;
+  constexpr double kLarge_B = 1e9;
+  if (ports.empty() || options.file_B != 0) return;
+  const lab::CaptureEstimate estimate = lab::estimate_capture(lab, ports, options.snaplen_B);
+  const bool is_known = runs_workloads && estimate.is_whole;
+  if (is_known ? estimate.file_B < kLarge_B : ports.size() < kManyPorts || options.snaplen_B != 0) return;
   options.file_B = kLimit_B;
-  double full_bps = 0;  // both directions of each cable, once
-  for (const lab::LinkConfig& link : lab.links) {
-    const bool chosen = std::any_of(ports.begin(), ports.end(),
-                                    [&](const lab::PortRef& port) { return port == link.a || port == link.b; });
-    if (chosen) full_bps += 2 * static_cast<double>(link.rate_bps);
+  const std::string remedy =
+      fmt::format("the capture ends at {} GB; {}--capture PORT[,PORT] chooses ports, --capture-size sets another limit",
+                  kLimit_B / 1'000'000'000, options.snaplen_B == 0 ? "--snaplen '128 B' keeps headers, " : "");
+  if (is_known) {
+    fmt::print(stderr, "weft: {} {} will be about {:.2g} GB (an estimate, from what the workloads send): {}\n",
+               options.snaplen_B == 0 ? "whole frames of" : "frames of", counted(ports.size(), "port"),
+               estimate.file_B / 1e9, remedy);
+  } else {
+    fmt::print(stderr, "weft: whole frames of {} are up to {:.2g} GB in each ms at full load: {}\n",
+               counted(ports.size(), "port"), estimate.full_Bps / 1e3 / 1e9, remedy);
   }
-  fmt::print(
-      stderr,
-      "weft: whole frames of {} ports are up to {:.2g} GB in each ms of the run at full load: the capture ends at "
-      "{} GB; --snaplen '128 B' keeps headers, --capture PORT[,PORT] chooses ports, --capture-size sets another "
-      "limit\n",
-      ports.size(), full_bps / 8 / 1e3 / 1e9, kLimit_B / 1'000'000'000);
 }
 
 std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most) {

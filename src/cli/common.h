@@ -47,8 +47,10 @@ struct CaptureArguments {
 void add_capture_options(CLI::App& verb, CaptureArguments& arguments);
 // Complains and returns nothing when they cannot be used.
 std::optional<observe::CaptureOptions> read_capture_options(const CaptureArguments& arguments);
-// Whole frames of many ports fill a disk in no time: where nothing limits them, says how fast and sets a limit.
-void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports, observe::CaptureOptions& options);
+// A capture can fill a disk: where nothing limits it and it will be large by an estimate, or by its ports where there
+// is none, says so and sets a limit. `runs_workloads` false: other things than the lab's workloads will send.
+void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports, bool runs_workloads,
+                         observe::CaptureOptions& options);
 
 // A check of an option: a whole number between the two. CLI11's own would take -1 for the largest there is.
 std::function<std::string(const std::string&)> whole_number(std::uint64_t least, std::uint64_t most);

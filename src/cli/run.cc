@@ -83,7 +83,7 @@ std::optional<Chosen> choose(const RunArguments& arguments, std::optional<std::u
   auto ports = choose_ports(file->lab, arguments.capture);
   auto capture = read_capture_options(arguments.limits);
   if (!ports || !capture) return std::nullopt;
-  limit_large_capture(file->lab, *ports, *capture);
+  limit_large_capture(file->lab, *ports, true, *capture);
   Chosen chosen{std::move(*file), {}};
   chosen.options.capture_ports = *ports;
   chosen.options.capture = *capture;

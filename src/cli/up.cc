@@ -76,7 +76,7 @@ int up(const UpArguments& arguments) {
   auto ports = choose_ports(file->lab, arguments.capture);
   auto limits = read_capture_options(arguments.limits);
   if (!ports || !limits) return kExitWrongInput;
-  limit_large_capture(file->lab, *ports, *limits);
+  limit_large_capture(file->lab, *ports, false, *limits);
   limits->in_place = true;  // somebody may look at it while the world is up
   auto directory = live::runtime_directory();
   if (!directory) return complain(directory.error());

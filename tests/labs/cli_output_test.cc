@@ -151,6 +151,26 @@ TEST_F(Cli, HonoursCaptureLimits) {
   EXPECT_EQ(weft(run + " --snaplen zwei").status, 2);
 }
 
+TEST_F(Cli, EstimatesLargeCaptures) {
+  // Ends before the first frame: there is no such directory.
+  const auto said = [&](const std::string& options) {
+    const Ran ran =
+        weft("perftest " + lab("two-node-25g") + " write_bw --capture all --capture-file none/x.pcapng" + options);
+    EXPECT_EQ(ran.status, 1) << ran.err;
+    return ran.err;
+  };
+  // 200,000 messages of 64 KiB at both ends of the cable.
+  const std::string large = said(" -n 200000");
+  EXPECT_TRUE(has(large,
+                  "weft: whole frames of 2 ports will be about 27 GB (an estimate, from what the workloads send): "
+                  "the capture ends at 2 GB; --snaplen '128 B' keeps headers, --capture PORT[,PORT] chooses "
+                  "ports, --capture-size sets another limit\n"))
+      << large;
+  EXPECT_TRUE(has(said(" -n 200000 --snaplen '128 B'"), "weft: frames of 2 ports will be about 1.")) << large;
+  for (const char* small : {" -n 100", " -n 200000 --capture-size '100 MB'", " -n 200000 --snaplen '60 B' -s 4096"})
+    EXPECT_FALSE(has(said(small), "estimate")) << small;
+}
+
 TEST_F(Cli, RunsPerftestBetweenAnyTwoHosts) {
   const std::string test = " write_lat -n 20";
   for (const char* name : {"live/one-switch-100g", "fabric/incast-ecn", "fabric/pause-propagation",
