@@ -262,7 +262,7 @@ std::vector<ClockOffset> ClockOffsets::offsets() const {
   const auto at = [](const Seen& each) { return std::tuple(each.sighting->print, each.file, each.sighting->place); };
   std::ranges::sort(all, {}, [&](const Seen& each) { return std::tuple(at(each), each.sighting->time_ns); });
   std::map<std::pair<std::size_t, std::size_t>, std::vector<Match>> pairs;
-  constexpr std::size_t kMostPlaces = 16, kMostTimes = 4;
+  constexpr std::size_t kMostPlaces = 16, kMostTimes = 16;
   std::vector<std::span<const Seen>> places;
   for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
     places.clear();

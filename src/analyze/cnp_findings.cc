@@ -204,24 +204,40 @@ void Cnps::find_strays(Findings& findings, const Reading& reading) {
   }
 }
 
-void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+// Where marks come one after the other it is not known which one a CNP answers.
+std::string Cnps::lateness(const CnpSender& sender) {
   // One late answer can be one whose predecessor was lost.
   const std::int64_t late_ns = sender.delay.count() >= 3 ? kLate_ns : 4 * kLate_ns;
-  // Where marks come one after the other it is not known which one a CNP answers: none newer than the newest.
-  const bool is_older = sender.age.count() >= 5 && sender.age.percentile(kMedian) > kLate_ns;
-  if (sender.ce >= 10 && (is_older || (sender.delay.count() > 0 && sender.delay.percentile(kMedian) > late_ns)))
+  constexpr std::uint64_t kFewest = 5, kDenseOf = 20;
+  constexpr std::uint32_t kMostWaits = 8'000;
+  if (sender.ce < 2 * kFewest) return "";
+  if (sender.delay.count() > 0 && sender.delay.percentile(kMedian) > late_ns)
+    return fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
+                       cnp_micros(sender.delay.percentile(kMedian)), sender.delay.count(),
+                       cnp_micros(sender.delay.least()), cnp_micros(sender.delay.most()));
+  // None newer than the newest.
+  if (sender.age.count() >= kFewest && sender.age.percentile(kMedian) > kLate_ns)
+    return fmt::format("CNPs come {:.1f} us or more after the mark (the newest before each, median of {})",
+                       cnp_micros(sender.age.percentile(kMedian)), sender.age.count());
+  // CNPs close together say that no interval holds them back: then a mark is answered at once.
+  const bool is_dense = sender.dense >= kFewest && sender.dense * kDenseOf >= sender.cnps;
+  if (is_dense && sender.wait.count() >= 2 * kFewest && sender.wait.percentile(kMostWaits) > kLate_ns)
+    return fmt::format(
+        "no interval holds CNPs back ({} of {} are less than {:.1f} us apart), and one mark in five waits more than "
+        "{:.1f} us for the next one",
+        sender.dense, sender.cnps, cnp_micros(kDense_ns), cnp_micros(sender.wait.percentile(kMostWaits)));
+  return "";
+}
+
+void Cnps::find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const {
+  if (const std::string late = lateness(sender); !late.empty())
     findings.add(
         {"cnp.late",
          reading.addresses.text(sender.address),
-         sender.delay.count() > 0
-             ? fmt::format("CNPs come {:.1f} us after the mark (median of {}; {:.1f} to {:.1f})",
-                           cnp_micros(sender.delay.percentile(kMedian)), sender.delay.count(),
-                           cnp_micros(sender.delay.least()), cnp_micros(sender.delay.most()))
-             : fmt::format("CNPs come {:.1f} us or more after the mark (the newest before each, median of {})",
-                           cnp_micros(sender.age.percentile(kMedian)), sender.age.count()),
+         late,
          "CNPs wait: in the class of the data, behind a pause, or in software; a queue of 100G grows by 600 kB "
          "in 50 us",
-         std::max(sender.delay.count(), sender.age.count()),
+         std::max({sender.delay.count(), sender.age.count(), sender.wait.count()}),
          {sender.first_cnp},
          {{"NIC", "echo 6 > /sys/class/net/IFACE/ecn/roce_np/cnp_802p_prio; cnp_dscp 48"},
           {"switch", "map DSCP 48 to a strict queue: show qos map dscp-to-tc; show queue counters"}}});

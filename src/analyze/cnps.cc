@@ -60,6 +60,7 @@ void Cnps::see_ce(const Frame& frame) {
   }
   ++sender->ce_since_cnp;
   sender->last_ce_ns = frame.time_ns;
+  if (sender->unanswered_ns == 0) sender->unanswered_ns = frame.time_ns;
   if (sender->pending_ns != 0) {
     ++sender->ce_pending;
     return;
@@ -96,7 +97,9 @@ void Cnps::note_gap(CnpSender& sender, std::uint64_t scope, std::uint64_t key, s
   const std::int64_t gap_ns = time_ns - found->second;
   found->second = time_ns;
   if (sender.least_gap_ns[scope] < 0 || gap_ns < sender.least_gap_ns[scope]) sender.least_gap_ns[scope] = gap_ns;
-  if (scope == 2 && gap_ns < kClose_ns) ++sender.close;
+  if (scope != 2) return;
+  if (gap_ns < kClose_ns) ++sender.close;
+  if (gap_ns < kDense_ns) ++sender.dense;
 }
 
 void Cnps::see_cnp(const Frame& frame) {
@@ -112,6 +115,8 @@ void Cnps::see_cnp(const Frame& frame) {
     if (!is_paced) sender->delay.add(frame.time_ns - sender->pending_ns);
     sender->pending_ns = 0;
   }
+  if (sender->unanswered_ns != 0) sender->wait.add(frame.time_ns - sender->unanswered_ns);
+  sender->unanswered_ns = 0;
   const bool after_nak = sender->last_nak_ns != 0 && frame.time_ns - sender->last_nak_ns < kWithNak_ns;
   // A late CNP still has its mark.
   if (sender->cnps > sender->ce && (sender->last_ce_ns == 0 || frame.time_ns - sender->last_ce_ns > kAnswer_ns)) {

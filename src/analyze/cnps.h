@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,17 +20,19 @@ struct CnpSender {
   std::uint64_t ce = 0, cnps = 0;
   std::uint64_t ce_pending = 0;  // marks since pending_ns
   std::uint64_t unasked = 0, after_nak = 0;
-  std::uint64_t close = 0;           // CNPs to one queue pair less than kClose_ns apart
-  std::uint64_t unasked_recent = 0;  // within kWithNak_ns before the newest of them
+  std::uint64_t close = 0, dense = 0;  // CNPs to one queue pair less than kClose_ns, kDense_ns apart
+  std::uint64_t unasked_recent = 0;    // within kWithNak_ns before the newest of them
   std::int64_t last_unasked_ns = 0;
   std::int64_t last_cnp_ns = 0, last_ce_ns = 0, last_nak_ns = 0;
   std::int64_t pending_ns = 0;  // first mark without an answer; 0: none
   std::uint64_t pending_frame = 0, ce_since_cnp = 0;
+  std::int64_t unanswered_ns = 0;  // first mark since the newest CNP; 0: none
   std::int64_t first_ce_ns = 0;
   std::uint64_t first_ce_frame = 0;
   Evidence first_unasked{}, first_cnp{};
   LogHistogram delay{};                          // from the mark to the CNP, where no CNP came just before
   LogHistogram gap{};                            // between CNPs, whoever they go to, while marks come
+  LogHistogram wait{};                           // from the first mark since a CNP to the next one
   LogHistogram age{};                            // of the newest mark at a CNP that no interval has held back
   std::int64_t least_gap_ns[3] = {-1, -1, -1};   // port, address, queue pair
   std::uint64_t addresses = 0, queue_pairs = 0;  // that got CNPs
@@ -63,6 +66,7 @@ class Cnps {
       500'000;  // ten times DCQCN's interval: marks that wait longer are not answered
   static constexpr std::int64_t kLate_ns = 50'000;  // DCQCN's own interval between CNPs
   static constexpr std::int64_t kClose_ns = 1'000;
+  static constexpr std::int64_t kDense_ns = kLate_ns / 4;
   // A CNP may come with a NAK, before or after it (slow restart of ConnectX-5 and later).
   static constexpr std::int64_t kWithNak_ns = 100'000;
   static constexpr std::int64_t kWide_ns = 200'000;
@@ -80,6 +84,7 @@ class Cnps {
   void find_unequal(Findings& findings, const Reading& reading, const CnpSender& receiver) const;
   static void find_lost(Findings& findings, const Reading& reading);
   static void find_strays(Findings& findings, const Reading& reading);
+  static std::string lateness(const CnpSender& sender);
   void find_timing(Findings& findings, const Reading& reading, const CnpSender& sender) const;
   void find_unasked(Findings& findings, const Reading& reading, const CnpSender& sender) const;
   void find_pacing(Findings& findings, const Reading& reading, const CnpSender& sender) const;

@@ -34,7 +34,7 @@ class Copies {
         return add_equal(frame, capture);
       }
     }
-    if (frame.direction != Direction::kUnknown) return frame.point;
+    if (point.sends) return frame.point;
     if (point.ttl == 0) point.ttl = frame.ttl;
     if (!point.mixed && frame.ttl == point.ttl) return frame.point;
     return look(frame, streams, capture);

@@ -50,7 +50,9 @@ bool EqualCopies::is_copy(const Frame& frame) {
   Seen& seen = place_of_print(print);
   const std::int64_t delay_ns = frame.time_ns - seen.time_ns;
   const bool is_sure = rule.copies >= kFewestCopies;
-  const bool is_in_time = delay_ns >= 0 && delay_ns <= (is_sure ? kWithin_ns : kSoon_ns);
+  // The stamp of an original may be late, and its copy seem to come before it.
+  const std::int64_t earliest_ns = rule.copies >= kFewestUsual ? -kSoon_ns : 0;
+  const bool is_in_time = delay_ns >= earliest_ns && delay_ns <= (is_sure ? kWithin_ns : kSoon_ns);
   // What was seen before its original has its copies already.
   const bool is_soon = delay_ns < (is_answered(frame) ? kSoonestAnswered_ns : kSoonest_ns);
   const std::uint64_t begun_before = is_soon && !frame.is_cnp() ? kBegunBefore : 0;
@@ -61,8 +63,8 @@ bool EqualCopies::is_copy(const Frame& frame) {
   if (seen.print == print && !seen.is_copied && is_in_time && is_rule && may_be_copy) {
     seen.is_copied = true;
     rule.copied_until = seen.ordinal;
+    rule.delay_sum_ns += delay_ns >= 0 ? delay_ns : rule.mean_delay_ns();
     ++rule.copies;
-    rule.delay_sum_ns += delay_ns;
     return true;
   }
   seen = {print, frame.time_ns, rule.originals, false};

@@ -24,6 +24,8 @@ std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
   return far.trouble->gap_packets - std::min(far.trouble->gap_packets, known);
 }
 
+std::uint64_t came_twice(const SideView& view);
+
 void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
@@ -47,13 +49,15 @@ void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
   std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kReordered, "PSN {psn}: late");
   if (evidence.empty())
     evidence = evidence_of(view.context, far, Trouble::kGap, "PSN {psn}: {packets} before it {are} late");
-  add(count_of(far, Trouble::kReordered) + behind_nak, std::move(evidence), "packet came", "packets came");
+  add(count_of(far, Trouble::kReordered) + behind_nak + late_behind_copy(view), std::move(evidence), "packet came",
+      "packets came");
   add(count_of(near, Trouble::kLateResponse),
       evidence_of(view.context, near, Trouble::kLateResponse, "PSN {psn}: late"), "READ response came",
       "READ responses came");
 }
 
-// What comes twice at a port that sends it is the requester's; at any other point the network may have copied it before.
+// What comes twice at a port that sends it is the requester's; at any other point the network may have copied it
+// before.
 std::uint32_t sent_twice(const SideView& view) {
   const RcFlow& near = view.requester();
   const bool is_own_port = near.direction == Direction::kOut && view.side.flows.size() > 1;
@@ -77,7 +81,7 @@ std::uint64_t came_twice(const SideView& view) {
 void find_twice(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
-  if (const std::uint64_t twice = came_twice(view); twice > 0) {
+  if (const std::uint64_t twice = came_twice(view) - late_behind_copy(view); twice > 0) {
     std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again");
     if (evidence.empty())
       evidence = evidence_of(view.context, far, Trouble::kSpurious, "PSN {psn} and what follows again: {packets}");
@@ -107,7 +111,9 @@ void find_not_captured(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   // What is not looked into has PSNs, too.
   if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
-  const std::uint64_t packets = near.trouble->missed_packets, responses = near.trouble->missed_responses;
+  const std::uint64_t packets = near.trouble->missed_packets;
+  const std::uint64_t late = count_of(near, Trouble::kLateResponse);
+  const std::uint64_t responses = near.trouble->missed_responses - std::min(near.trouble->missed_responses, late);
   if (packets + responses == 0) return;
   std::string what;
   if (packets > 0)
@@ -143,6 +149,12 @@ std::string again_text(const RcFlow& flow) {
 Remedy capture_remedy() {
   return {"capture",
           "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path between the two ends"};
+}
+
+// Only where others are known to be late: otherwise the network made the second one.
+std::uint64_t late_behind_copy(const SideView& view) {
+  if (!view.in_order() || count_of(view.responder(), Trouble::kReordered) == 0) return 0;
+  return std::min(came_twice(view), view.requester().retransmitted);
 }
 
 void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out) {

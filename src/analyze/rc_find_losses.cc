@@ -41,14 +41,27 @@ std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   return evidence;
 }
 
+// Packets of the later point that passed the earlier one before the capture began.
+std::uint64_t on_way_at_beginning(const RcFlow& before, const RcFlow& after) {
+  const std::int32_t head = psn_ahead(before.begin_psn, after.begin_psn);
+  if (head <= 0) return 0;
+  std::int32_t missing = 0;
+  if (after.trouble)
+    for (const Incident& gap : after.trouble->first) {
+      if (gap.trouble != Trouble::kGap) continue;
+      const auto packets = static_cast<std::int32_t>(gap.value);
+      missing += std::clamp(psn_ahead(before.begin_psn, gap.psn) + packets, 0, packets);
+    }
+  return static_cast<std::uint64_t>(std::max(head - missing, 0));
+}
+
 // Counted from the first PSN that the earlier point has seen to the last one that the later point has: what is before
 // it passed the earlier point before the capture began, what is behind it may wait in a queue or be on its way.
 std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
   constexpr std::uint8_t kReads = 1U << static_cast<unsigned>(Verb::kRead);
   std::uint64_t seen = after.packets;
-  if (const std::int32_t head = psn_ahead(before.first_psn, after.first_psn);
-      head > 0 && (before.verbs & kReads) == 0 && !after.trouble)  // a packet for each PSN
-    seen -= std::min(seen, static_cast<std::uint64_t>(head));
+  if ((before.verbs & kReads) == 0)
+    seen -= std::min(seen, on_way_at_beginning(before, after));  // a packet for each PSN
   if (before.packets <= seen) return 0;
   const std::uint64_t fewer = before.packets - seen;
   const std::int32_t tail = psn_ahead(before.cursor, after.cursor);
@@ -72,6 +85,7 @@ std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
   if (near.transport == wire::kUcTransport) return UINT64_MAX;
   const std::uint64_t unacked = static_cast<std::uint64_t>(std::max(psn_ahead(near.next, near.acked) - 1, 0));
   const std::uint64_t again = near.retransmitted + unacked;
+  if (timer_is_too_short(view) && count_of(view.responder(), Trouble::kSequenceNak) == 0) return 0;
   if (count_of(near, Trouble::kTimeout) > 0 || (near.verbs & kAnswered) != 0 || near.selective) return again;
   if (!after.trouble) return std::min(again, unacked);
   const std::uint64_t late = count_of(after, Trouble::kReordered) + came_behind_nak(near);
@@ -96,7 +110,8 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     std::uint64_t open = 0;
     for (const Hole& hole : trouble.holes) open += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
     const bool never_again = near.transport == wire::kUcTransport;
-    const std::uint64_t not_lost = count_of(near, Trouble::kReordered) + (never_again ? 0 : open);
+    const std::uint64_t late = count_of(near, Trouble::kReordered) + (&near == &far ? late_behind_copy(view) : 0);
+    const std::uint64_t not_lost = late + (never_again ? 0 : open);
     // What is asked for and still missing may never have been sent.
     const std::uint64_t lost = trouble.gap_packets + (open == 0 ? trouble.lost_again : 0);
     if (lost > not_lost)
@@ -112,8 +127,9 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
                         story_of(view, after), false, &before, &after});
   }
   if (!view.in_order()) return losses;
-  if (far.trouble && far.trouble->lost_behind > came_behind_nak(far))
-    losses.push_back({far.trouble->lost_behind - came_behind_nak(far),
+  const std::uint64_t late = came_behind_nak(far) + count_of(far, Trouble::kReordered) + late_behind_copy(view);
+  if (far.trouble && far.trouble->lost_behind > late)
+    losses.push_back({far.trouble->lost_behind - late,
                       fmt::format("between {} and the responder", context.point_name(far)), story_of(view, far), true});
   return losses;
 }
@@ -136,6 +152,7 @@ bool answers_on_way(const RcFlow& before, const RcFlow& after) {
 
 std::vector<PathLoss> lost_answers(const SideView& view) {
   std::vector<PathLoss> losses;
+  if (timer_is_too_short(view)) return losses;  // each packet is answered many times
   for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
     const RcFlow& before = *view.side.flows[i];
     const RcFlow& after = *view.side.flows[i - 1];
@@ -240,7 +257,9 @@ std::vector<Remedy> loss_remedies(const SideView& view, const PlaceOfLoss& place
 void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
   const RcFlow& near = view.requester();
   const std::uint32_t gaps = count_of(near, Trouble::kReadLost);
-  const std::uint32_t asked = count_of(near, Trouble::kAskedAgain);
+  const std::uint32_t late = count_of(near, Trouble::kLateResponse);
+  const std::uint32_t asked =
+      count_of(near, Trouble::kAskedAgain) - std::min(count_of(near, Trouble::kAskedAgain), late);
   if (gaps == 0 && asked == 0) return;
   std::string where = gaps > 0 ? "between the responder and " + view.context.point_name(near)
                                : "between " + view.context.point_name(near) + " and the requester";

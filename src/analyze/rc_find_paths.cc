@@ -199,7 +199,9 @@ std::optional<SizeLimit> size_limit_of(const SideView& view) {
   const Streams& streams = view.context.streams;
   const Stream& stream = streams[near.stream];
   const std::uint32_t attempts = std::max(near.timeouts_in_a_row, count_of(near, Trouble::kAfterNak));
-  if (attempts < kFewestAttempts || !near.trouble) return std::nullopt;
+  constexpr std::uint64_t kMany = 32;  // packets; of this size none came
+  const bool is_many = near.packets >= view.responder().packets + kMany;
+  if ((attempts < kFewestAttempts && !is_many) || !near.trouble) return std::nullopt;
   const std::vector<Waited>& waits = near.trouble->waits;
   const std::uint32_t payload_B = waits.empty() ? stream.payload_B_most : waits.back().payload_B;
   std::optional<SizeLimit> limit;
@@ -227,23 +229,23 @@ bool find_size_limit(const SideView& view, SideFindings& out) {
     const CapturePoint& at = context.capture.points[point];
     return at.name.empty() ? at.file : at.name;
   };
-  out.add(
-      view.place,
-      {"psn.mtu",
-       fmt::format("{} with {} B of payload ({} B of IP) were sent {} times and never came from {} to {}; ones with "
-                   "up to {} B did",
-                   limit->is_response ? "READ responses" : "requests", limit->lost_B,
-                   limit->lost_B + kBthAndIcrc_B + kUdpAndIp_B, limit->attempts, name_of(limit->before),
-                   name_of(limit->after), limit->passed_B),
-       "an MTU on the way is smaller than these packets: a switch port, a VLAN interface or a tunnel without jumbo "
-       "frames drops them, and RoCE packets are never fragmented",
-       limit->attempts,
-       evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
-       {{"host", fmt::format("ping -M do -s {} {}: what does not pass it is too large; ip link show dev IFACE",
-                             limit->lost_B + kBthAndIcrc_B,
-                             limit->is_response ? view.requester_address : view.responder_address)},
-        {"switch", "show interfaces mtu: 9216 on every port, VLAN and uplink of the path"},
-        {"host", "or a smaller path: ip link set dev IFACE mtu 1500 on both ends gives a path MTU of 1024"}}});
+  out.add(view.place,
+          {"psn.mtu",
+           fmt::format(
+               "{} with {} B of payload ({} B of IP) were sent {} and never came from {} to {}; ones with up to {} B "
+               "did",
+               limit->is_response ? "READ responses" : "requests", limit->lost_B,
+               limit->lost_B + kBthAndIcrc_B + kUdpAndIp_B, counted(limit->attempts, "time"), name_of(limit->before),
+               name_of(limit->after), limit->passed_B),
+           "an MTU on the way is smaller than these packets: a switch port, a VLAN interface or a tunnel without jumbo "
+           "frames drops them, and RoCE packets are never fragmented",
+           limit->attempts,
+           evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
+           {{"host", fmt::format("ping -M do -s {} {}: what does not pass it is too large; ip link show dev IFACE",
+                                 limit->lost_B + kBthAndIcrc_B,
+                                 limit->is_response ? view.requester_address : view.responder_address)},
+            {"switch", "show interfaces mtu: 9216 on every port, VLAN and uplink of the path"},
+            {"host", "or a smaller path: ip link set dev IFACE mtu 1500 on both ends gives a path MTU of 1024"}}});
   return true;
 }
 

@@ -112,14 +112,6 @@ std::vector<Remedy> timeout_remedies(const SideView& view) {
                               requester)}};
 }
 
-// Does the point at the responder hold each packet as often as it was sent, and the requester's point every answer?
-bool had_arrived(const SideView& view) {
-  const RcFlow& near = view.requester();
-  const RcFlow& far = view.responder();
-  if (view.side.flows.size() < 2 || far.answers > near.answers) return false;
-  return far.packets >= near.packets && count_of(far, Trouble::kGap) == 0;
-}
-
 void find_missing_acks(const SideView& view, SideFindings& out) {
   const RcFlow& far = view.responder();
   if (far.answers == 0 || far.answers_unread || count_of(view.requester(), Trouble::kTimeout) > 0 || far.fatal ||
@@ -149,6 +141,18 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
 }
 
 }  // namespace
+
+// Each timeout wants a packet or an answer that was lost.
+bool timer_is_too_short(const SideView& view) {
+  const RcFlow& near = view.requester();
+  const RcFlow& far = view.responder();
+  const std::uint64_t timeouts = count_of(near, Trouble::kTimeout);
+  if (view.side.flows.size() < 2 || timeouts == 0) return false;
+  std::uint64_t lost = near.packets - std::min(near.packets, far.packets);
+  if (far.trouble) lost = std::max(lost, far.trouble->gap_packets);
+  lost += far.answers - std::min(far.answers, near.answers);
+  return lost * 2 < timeouts;
+}
 
 void find_timeouts(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
@@ -197,7 +201,7 @@ void find_timeouts(const SideView& view, SideFindings& out) {
          fmt::format("{} only after a timeout: the longest wait was {}, together {}{}",
                      counted(timeouts, "retransmission"), duration_text(waits.longest_ns),
                      duration_text(waits.total_ns), setting_text(waits)),
-         had_arrived(view)
+         timer_is_too_short(view)
              ? "the packets had arrived, and their ACKs were on the way: the timeout is shorter than the path, or "
                "the responder answers late"
              : "the last packets of a message, an ACK or a NAK were lost, so that nothing but the timer could notice",

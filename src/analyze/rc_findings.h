@@ -111,8 +111,12 @@ std::optional<SizeLimit> size_limit_of(const SideView& view);
 bool find_size_limit(const SideView& view, SideFindings& out);
 
 void find_losses(const SideView& view, SideFindings& out);  // psn.*
+// Packets that came behind what was sent again in their place.
+std::uint64_t late_behind_copy(const SideView& view);
 // Packets late, twice or not captured; `lost`: those that were lost before the last point.
 void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out);
+// Most of what a timer sent again had come, and was answered.
+bool timer_is_too_short(const SideView& view);
 void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing
 void find_refusals(const SideView& view, SideFindings& out);  // nak.*, rnr.*
 void find_broken_rules(const SideView& view,

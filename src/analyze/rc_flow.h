@@ -255,6 +255,7 @@ struct RcFlow {
   InMessage in_message = InMessage::kUnknown;
   std::uint16_t verbs = 0;  // bit by Verb
   std::uint32_t path_mtu_B = 0;
+  std::uint32_t begin_psn = 0;  // of the first packet; first_psn may be before it, where that is sent again
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
   // What the responder waits for, by the packets and answers at this point; where it was skipped, since when.
   std::uint32_t expected = 0;

@@ -93,7 +93,9 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
     flow.nak_open = false;
     return Cause::kNak;
   }
-  if (flow.rnr_open && follows(flow.rnr_psn)) {
+  // One behind the refused packet, and sooner than the timer, was on its way.
+  const bool after_rnr_timer = frame.time_ns - flow.rnr_ns >= flow.rnr_timer_ns - flow.rnr_timer_ns / 20;
+  if (flow.rnr_open && follows(flow.rnr_psn) && (after_rnr_timer || psn_ahead(psn, flow.rnr_psn) <= 0)) {
     waited_ns = frame.time_ns - flow.rnr_ns;
     flow.rnr_open = false;
     return Cause::kRnr;

@@ -90,7 +90,7 @@ void RcTransport::size_read(OutstandingRead& read, const Frame& frame, RcFlow& f
     if (awaited.verb == Verb::kRead && awaited.psn == read.first) awaited.psn = psn_plus(read.end, kPsnMask);
   if (read.followed_by != kNone && psn_ahead(read.followed_by, read.end) > 0)
     open_hole(frame, read.end, read.followed_by, flow);
-  if (flow.next_known || psn_ahead(read.end, flow.next) <= 0 || &read != &flow.reads.back()) return;
+  if (flow.next_known || psn_ahead(read.end, flow.next) < 0 || &read != &flow.reads.back()) return;
   flow.next = flow.cursor = read.end;
   flow.next_known = true;
 }

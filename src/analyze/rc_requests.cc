@@ -77,7 +77,7 @@ void RcTransport::start(const Frame& frame, RcFlow& flow) {
   flow.point = frame.point;
   flow.direction = frame.direction;
   flow.transport = static_cast<std::uint8_t>(frame.opcode) & wire::kTransportMask;
-  flow.first_psn = flow.next = flow.cursor = flow.expected = frame.psn;
+  flow.begin_psn = flow.first_psn = flow.next = flow.cursor = flow.expected = frame.psn;
   flow.skipped_ns = kInSequence;
   flow.acked = psn_plus(frame.psn, kPsnMask);
   flow.next_known = true;

@@ -82,6 +82,24 @@ TEST(Cnps, LateCnpsAreFound) {
   EXPECT_EQ(bench.find("cnp.missing"), nullptr);
 }
 
+// A CNP for each mark, 150 us later, while marks come every 1 to 113 us: some mark is always newer.
+TEST(Cnps, LateCnpsAmongDenseMarksAreFound) {
+  for (const std::int64_t delay_ns : {1'500, 150'000}) {
+    CongestionBench bench;
+    std::vector<std::int64_t> marks;
+    std::int64_t now_ns = 1'000;
+    for (int i = 0; i < 80; ++i) marks.push_back(now_ns += 1'000 * (1 + i * i * 37 % 113));
+    std::vector<Frame> frames;
+    for (std::uint32_t i = 0; i < marks.size(); ++i) frames.push_back(marked_frame(marks[i], i));
+    frames.push_back(answering_ack(marks[0] + 100, 0));
+    for (const std::int64_t mark_ns : marks) frames.push_back(answering_cnp(mark_ns + delay_ns));
+    std::ranges::stable_sort(frames, {}, &Frame::time_ns);
+    for (const Frame& frame : frames) bench.see(frame);
+    bench.finish();
+    EXPECT_EQ(bench.find("cnp.late") != nullptr, delay_ns > 100'000) << delay_ns;
+  }
+}
+
 TEST(Cnps, CnpsWithoutMarksAreFoundAtReceiverOnly) {
   for (const bool at_receiver : {true, false}) {
     CongestionBench bench;
