@@ -5,6 +5,7 @@
 #include "workload/flow_run.h"
 #include "workload/flow_stats.h"
 #include "world/active_workload.h"
+#include "world/capture_estimate.h"
 #include "world/idle_path.h"
 #include "world/losses.h"
 
@@ -124,6 +125,15 @@ WorkloadNeeds needs_of(const workload::FlowOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::FlowOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<FlowsWorkload>(options, setup);
+}
+
+void add_traffic(const workload::FlowOptions& options, const WorkloadConfig& config, CaptureTraffic& traffic) {
+  for (const workload::Flow& flow : options.flows) {
+    const std::uint64_t message_B = options.message_B == 0 ? flow.size_B : options.message_B;
+    const double count = message_B == 0 ? 1 : static_cast<double>(flow.size_B) / static_cast<double>(message_B);
+    traffic.add_messages(config.flow_ports[flow.source], config.flow_ports[flow.destination], count, message_B,
+                         options.mtu_B, true);
+  }
 }
 
 }  // namespace weft::lab

@@ -1,8 +1,10 @@
 // A perftest in a running world.
+#include <algorithm>
 #include <deque>
 
 #include "workload/perftest_run.h"
 #include "world/active_workload.h"
+#include "world/capture_estimate.h"
 #include "world/losses.h"
 
 namespace weft::lab {
@@ -93,6 +95,36 @@ WorkloadNeeds needs_of(const workload::PerftestOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::PerftestOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<PerftestWorkload>(options, setup);
+}
+
+namespace {
+
+void add_size(const workload::PerftestOptions& options, const WorkloadConfig& config, std::uint64_t size_B,
+              CaptureTraffic& traffic) {
+  const bool is_read = options.verb == workload::PerftestVerb::kRead;
+  const PortRef &from = is_read ? config.server : config.client, &to = is_read ? config.client : config.server;
+  double count = static_cast<double>(options.iterations) * options.qps;
+  if (options.duration_s != 0) {
+    constexpr double kPingPong_s = 2e-6;  // of small messages, about
+    double per_s = traffic.messages_per_s(from, to, size_B, options.mtu_B);
+    if (options.latency) per_s = 1 / (1 / per_s + kPingPong_s);
+    if (options.rate_limit > 0 && options.rate_units == workload::RateUnits::kGbps && size_B > 0)
+      per_s = std::min(per_s, options.rate_limit * 1e9 / 8 / static_cast<double>(size_B));
+    count = options.duration_s * per_s;
+  }
+  const bool answers_itself = is_read || options.verb == workload::PerftestVerb::kAtomic;
+  traffic.add_messages(from, to, count, size_B, options.mtu_B, !options.ud);
+  if (options.bidirectional || (options.latency && !answers_itself))
+    traffic.add_messages(to, from, count, size_B, options.mtu_B, !options.ud);
+}
+
+}  // namespace
+
+void add_traffic(const workload::PerftestOptions& options, const WorkloadConfig& config, CaptureTraffic& traffic) {
+  if (!options.all_sizes) return add_size(options, config, options.size_B, traffic);
+  constexpr unsigned kLargestPower = 23;  // -a
+  for (unsigned power = 1; power <= kLargestPower; ++power)
+    add_size(options, config, std::uint64_t{1} << power, traffic);
 }
 
 }  // namespace weft::lab

@@ -2,6 +2,7 @@
 #include "results/program_output.h"
 #include "workload/program_find.h"
 #include "world/active_workload.h"
+#include "world/capture_estimate.h"
 
 namespace weft::lab {
 namespace {
@@ -40,6 +41,11 @@ WorkloadNeeds needs_of(const workload::ProgramOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::ProgramOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<ProgramsWorkload>(options, setup);
+}
+
+void add_traffic(const workload::ProgramOptions& /*options*/, const WorkloadConfig& /*config*/,
+                 CaptureTraffic& traffic) {
+  traffic.add_unknown();
 }
 
 }  // namespace weft::lab

@@ -2,6 +2,7 @@
 #include "model/port_pairs.h"
 #include "workload/tcp_run.h"
 #include "world/active_workload.h"
+#include "world/capture_estimate.h"
 
 namespace weft::lab {
 namespace {
@@ -57,6 +58,13 @@ WorkloadNeeds needs_of(const workload::Iperf3Options&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::Iperf3Options& options, const WorkloadSetup& setup) {
   return std::make_unique<Iperf3Workload>(options, setup);
+}
+
+void add_traffic(const workload::Iperf3Options& options, const WorkloadConfig& config, CaptureTraffic& traffic) {
+  const PortRef &from = options.reverse ? config.server : config.client,
+                &to = options.reverse ? config.client : config.server;
+  const double by_time_B = traffic.rate_bps(from) / 8 * static_cast<double>(options.duration_ps) / 1e12;
+  traffic.add_stream(from, to, options.total_B != 0 ? static_cast<double>(options.total_B) : by_time_B, options.mss_B);
 }
 
 }  // namespace weft::lab

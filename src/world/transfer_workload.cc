@@ -1,6 +1,7 @@
 // A verified transfer in a running world.
 #include "workload/transfer_run.h"
 #include "world/active_workload.h"
+#include "world/capture_estimate.h"
 
 namespace weft::lab {
 namespace {
@@ -29,6 +30,12 @@ WorkloadNeeds needs_of(const workload::TransferOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::TransferOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<TransferWorkload>(options, setup);
+}
+
+void add_traffic(const workload::TransferOptions& options, const WorkloadConfig& config, CaptureTraffic& traffic) {
+  const bool is_read = options.op == workload::TransferOp::kRead;
+  const PortRef &from = is_read ? config.server : config.client, &to = is_read ? config.client : config.server;
+  traffic.add_messages(from, to, static_cast<double>(options.count), options.size_B, 0, !options.ud);
 }
 
 }  // namespace weft::lab
