@@ -289,6 +289,9 @@ TEST(Node, TakesArticlesCommands) {
       {"ethtool -L p0 combined 4", false, "driver's defaults"},
       {"ethtool --set-fec p0 encoding off", false, "cable.fec=none"},
       {"rdma link add rxe0 type rxe netdev p0", false, "add a NIC"},
+      {"rdma statistic qp show", false, "rdma statistic show link mlx5_0/1"},
+      {"rdma statistic qp show link mlx5_0/1", false, "rdma statistic show link mlx5_0/1"},
+      {"rdma statistic qp set link mlx5_0/1 auto type on", false, "rdma statistic show link mlx5_0/1"},
       {"tcpdump -i p0 -c 1", false, "weft capture --live h0:p0"},
   };
   Live world("live/one-switch-100g.yaml");

@@ -47,12 +47,6 @@ void answer_port(const NetlinkNode& node, const NodePort& port, const NetlinkQue
 
 void answer_statistics(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question,
                        NetlinkReply& reply) {
-  // With RDMA_NLDEV_ATTR_STAT_RES: of single queue pairs. As on a host where none is bound to a counter there are none.
-  if (number_of(question.attributes(0), RDMA_NLDEV_ATTR_STAT_RES)) {
-    node.changes.refuse("no queue pair is bound to a counter of its own",
-                        fmt::format("rdma statistic show link {}/1 prints the port's", port.rdma));
-    return;
-  }
   put_device(reply, question.head.nlmsg_type, port);
   reply.put(RDMA_NLDEV_ATTR_PORT_INDEX, std::uint32_t{1});
   reply.begin_nest(RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
@@ -65,6 +59,11 @@ void answer_statistics(const NetlinkNode& node, const NodePort& port, const Netl
     reply.end_nest();
   }
   reply.end_nest();
+}
+
+std::string port_statistic(const NetlinkNode& node) {
+  return fmt::format("rdma statistic show link {}/1 prints the port's",
+                     node.ports.empty() ? "DEVICE" : node.ports.front().rdma);
 }
 
 bool changes_rdma(std::uint16_t command) {
@@ -110,10 +109,13 @@ void answer_rdma(const NetlinkNode& node, Node& programs, const NetlinkQuestion&
     const bool counters = command == RDMA_NLDEV_CMD_STAT_SET || command == RDMA_NLDEV_CMD_STAT_DEL;
     return reply.error(node.changes.refuse(
         counters ? "counters are kept for ports and queue pairs as they are" : "RDMA devices are the lab's",
-        counters ? fmt::format("rdma statistic show link {}/1 prints the port's",
-                               node.ports.empty() ? "DEVICE" : node.ports.front().rdma)
+        counters ? port_statistic(node)
                  : std::string("add a NIC to the node in the lab, then weft down; weft up LAB")));
   }
+  // With RDMA_NLDEV_ATTR_STAT_RES: of single queue pairs. NICs here count for ports alone; an empty list would look as
+  // if no queue pair were there.
+  if (command == RDMA_NLDEV_CMD_STAT_GET && number_of(question.attributes(0), RDMA_NLDEV_ATTR_STAT_RES))
+    return reply.error(node.changes.refuse("no queue pair is bound to a counter of its own", port_statistic(node)));
   if (command == RDMA_NLDEV_CMD_SYS_GET) {
     reply.begin(question.head.nlmsg_type);
     reply.put(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, kSharedNamespace);
