@@ -49,6 +49,20 @@ void check_fec(const Site& site, Findings& findings) {
   }
 }
 
+// The FEC of the ports that have a link and are on cards as fast as this one, where they agree; null: there is none.
+const Seen<std::string>* usual_fec(const Site& site, const NicPort& port) {
+  const Seen<std::string>* usual = nullptr;
+  if (!port.supported_Mbps) return nullptr;
+  for (const SitePort& each : ports_up(site, true)) {
+    const NicPort& other = *each.port;
+    const bool alike = other.supported_Mbps && other.supported_Mbps->value == port.supported_Mbps->value;
+    if (!alike || !other.fec || fec_name(other.fec->value).empty()) continue;
+    if (usual != nullptr && fec_name(usual->value) != fec_name(other.fec->value)) return nullptr;
+    usual = &*other.fec;
+  }
+  return usual;
+}
+
 // A link that is down for it: then nothing is active, and what the ends are set to says why.
 void check_fec_of_down_links(const Site& site, Findings& findings) {
   std::vector<Opinion> opinions;
@@ -59,10 +73,13 @@ void check_fec_of_down_links(const Site& site, Findings& findings) {
       if (own.empty() || words_of(port.fec_set->value).size() != 1) continue;  // it chooses by itself
       const SitePort site_port{&host, &port};
       opinions.push_back({site_port.name(), "FEC " + own, port.fec_set->from});
+      bool is_agreed = false;  // a switch says that its end of this cable has the same
       for (const SwitchEnd& end : switch_ends(site, site_port)) {
-        const std::string theirs = end.named && end.port->fec ? fec_name(end.port->fec->value) : own;
+        const std::string theirs = end.named && end.port->fec ? fec_name(end.port->fec->value) : "";
+        is_agreed = is_agreed || theirs == own;
         if (theirs.empty() || theirs == own) continue;
         opinions.pop_back();
+        is_agreed = true;  // it is reported
         findings.add("fec-mismatch", site_port.name(),
                      fmt::format("the link is down: the NIC is set to FEC {}, {} has {}", own, end.name(), theirs),
                      {port.fec_set->from, end.port->fec->from},
@@ -70,6 +87,14 @@ void check_fec_of_down_links(const Site& site, Findings& findings) {
                       "or " + switch_command(*end.device, end.port->name, SwitchTask::kFec, {0, 0, own})});
         break;
       }
+      const Seen<std::string>* usual = is_agreed ? nullptr : usual_fec(site, port);
+      if (usual == nullptr || fec_name(usual->value) == own) continue;
+      opinions.pop_back();
+      findings.add("fec-mismatch", site_port.name(),
+                   fmt::format("the link is down: the port is set to FEC {}, ports with a link have {}", own,
+                               fec_name(usual->value)),
+                   {port.fec_set->from, usual->from},
+                   {fmt::format("ethtool --set-fec {} encoding auto   # at both ends of the cable", netdev_of(port))});
     }
   }
   if (const auto odd = disagreement(opinions))

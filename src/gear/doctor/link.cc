@@ -153,6 +153,8 @@ void check_rates(const Site& site, bool infiniband, const std::set<const HostSta
     }
     if (rates_Gbps.empty() || known.contains(&host)) continue;
     std::sort(rates_Gbps.rbegin(), rates_Gbps.rend());
+    // Each once: a port that has no link, or a card more, is no other rate.
+    rates_Gbps.erase(std::unique(rates_Gbps.begin(), rates_Gbps.end()), rates_Gbps.end());
     opinions.push_back({host.name, fmt::format("{} Gb/s", fmt::join(rates_Gbps, " and ")), *slowest});
   }
   if (const auto odd = disagreement(opinions))
