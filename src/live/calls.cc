@@ -129,6 +129,8 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       return service.create_srq(process, request);
     case Op::kModifySrq:
       return service.modify_srq(process, request, now_ps);
+    case Op::kQuerySrq:
+      return service.query_srq(process, request);
     case Op::kCreateQp:
       return service.create_qp(process, request);
     case Op::kCreateAh:

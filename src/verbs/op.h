@@ -41,6 +41,7 @@ enum class Op : std::uint32_t {
   kDetachMulticast,
   kUnmapping,   // Unmapping -> nothing: the program is about to unmap memory that may be registered
   kOpenEvents,  // OnDevice -> DeviceToken, with an eventfd that is readable while an asynchronous event waits
+  kQuerySrq,    // Handle -> SrqLimit
 
   // The management network: TCP between the nodes. Addresses are IPv4, network order, or mapped.
   kStreamOpen = 64,  // StreamOpen -> Handle, with the descriptor that stands for it (verbs/stream_protocol.h)

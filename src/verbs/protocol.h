@@ -231,6 +231,9 @@ struct ModifyQp {
 struct ModifySrq {
   std::uint32_t srq, limit;
 };
+struct SrqLimit {
+  std::uint32_t limit;  // 0: not armed, or its event has come
+};
 struct ArmCq {
   std::uint32_t cq, solicited_only;
 };

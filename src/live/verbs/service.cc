@@ -156,9 +156,17 @@ Reply VerbsService::modify_srq(Process& process, const Request& request, Time_ps
   verbs::ModifySrq ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
   auto found = process.srqs.find(ask.srq);
-  if (found == process.srqs.end()) return Reply::failed(EINVAL);
+  if (found == process.srqs.end() || ask.limit > found->second->receive.ring.info.entries) return Reply::failed(EINVAL);
   device(found->second->device)->set_srq_limit(found->second->nic_srq, ask.limit, now_ps);
   return {};
+}
+
+Reply VerbsService::query_srq(Process& process, const Request& request) {
+  verbs::Handle ask;
+  if (!request.read(ask)) return Reply::failed(EINVAL);
+  auto found = process.srqs.find(ask.handle);
+  if (found == process.srqs.end()) return Reply::failed(EINVAL);
+  return Reply::of(verbs::SrqLimit{device(found->second->device)->srq(found->second->nic_srq).limit});
 }
 
 Reply VerbsService::create_qp(Process& process, const Request& request) {

@@ -45,6 +45,7 @@ class VerbsService {
   Reply create_cq(Process& process, const Request& request);
   Reply create_srq(Process& process, const Request& request);
   Reply modify_srq(Process& process, const Request& request, Time_ps now_ps);
+  Reply query_srq(Process& process, const Request& request);
   Reply create_qp(Process& process, const Request& request);
   Reply create_ah(Process& process, const Request& request);
   Reply modify_qp(Process& process, const Request& request, Time_ps now_ps);

@@ -164,7 +164,7 @@ struct Srq : ibv_srq {
   pthread_spinlock_t lock;
   Mapping mapping;
   Ring ring;
-  std::uint32_t max_sge, limit;
+  std::uint32_t max_sge;
 };
 
 struct Qp : ibv_qp {

@@ -28,7 +28,6 @@ void finish(Srq& srq, ibv_pd* pd, void* context, ibv_srq_attr& attr) {
   srq.srq_context = context;
   srq.pd = pd;
   srq.max_sge = attr.max_sge;
-  srq.limit = attr.srq_limit;
   pthread_spin_init(&srq.lock, PTHREAD_PROCESS_PRIVATE);
   pthread_mutex_init(&srq.mutex, nullptr);
   pthread_cond_init(&srq.cond, nullptr);
@@ -125,16 +124,16 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
 
 int ibv_modify_srq(ibv_srq* base, ibv_srq_attr* attr, int mask) {
   auto* srq = static_cast<Srq*>(base);
-  if ((mask & IBV_SRQ_MAX_WR) != 0) return EOPNOTSUPP;
+  if ((mask & IBV_SRQ_MAX_WR) != 0) return EINVAL;  // mlx5_ib_modify_srq: none is resized
   if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
-  const int error = call(Op::kModifySrq, ModifySrq{srq->handle, attr->srq_limit});
-  if (error == 0) srq->limit = attr->srq_limit;
-  return error;
+  return call(Op::kModifySrq, ModifySrq{srq->handle, attr->srq_limit});
 }
 
 int ibv_query_srq(ibv_srq* base, ibv_srq_attr* attr) {
   const auto* srq = static_cast<Srq*>(base);
-  *attr = {srq->ring.entries, srq->max_sge, srq->limit};
+  SrqLimit reply;
+  if (const int error = call(Op::kQuerySrq, Handle{srq->handle}, reply); error != 0) return error;
+  *attr = {srq->ring.entries, srq->max_sge, reply.limit};
   return 0;
 }
 

@@ -135,6 +135,32 @@ TEST_F(Events, RequestForSolicitedOnesSeesEntryThatIsThere) {
   }
 }
 
+// The limit that is asked for is the one that the device has: none beyond the queue's size, none after its event,
+// however late that is fetched.
+TEST_F(Events, SrqLimitIsThatOfDevice) {
+  LiveProgram::Mapped srq = program.make_srq(pd, 16);
+  const std::uint32_t handle = srq.info.handle;
+  const auto arm = [&](std::uint32_t limit) {
+    return program.ask(Op::kModifySrq, verbs::ModifySrq{handle, limit}).error;
+  };
+  const auto armed = [&] { return program.ask(Op::kQuerySrq, verbs::Handle{handle}).as<verbs::SrqLimit>().limit; };
+  const verbs::Sge sge{reinterpret_cast<std::uint64_t>(buffer.data()), 8, keys.lkey};
+  verbs::ReceiveEntry entry{};
+  entry.sges = 1;
+  for (int i = 0; i < 4; ++i) program.post(srq, entry, {&sge, 1});
+  EXPECT_EQ(arm(17), EINVAL);
+  EXPECT_EQ(armed(), 0u);
+  EXPECT_FALSE(is_readable(async_fd));
+  EXPECT_EQ(arm(4), 0);
+  EXPECT_EQ(armed(), 4u);
+  EXPECT_FALSE(is_readable(async_fd));
+  EXPECT_EQ(arm(16), 0);
+  EXPECT_EQ(armed(), 0u);
+  EXPECT_TRUE(program.sleep(us(1)));
+  EXPECT_TRUE(is_readable(async_fd));
+  EXPECT_EQ(program.ask(Op::kQuerySrq, verbs::Handle{handle + 50}).error, EINVAL);
+}
+
 // A program that looks at the descriptor alone hears of it, too.
 TEST_F(Events, EntryThatIsThereMakesDescriptorReadable) {
   const std::uint32_t cq = make_cq(1);

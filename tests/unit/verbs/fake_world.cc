@@ -212,6 +212,8 @@ int serve(FakeWorld& world, Op op, const void* request, std::size_t request_B, A
       world.async_events.erase(world.async_events.begin());
       return answer.give(event);
     }
+    case Op::kQuerySrq:
+      return answer.give(SrqLimit{world.srq_limit});
     case Op::kDestroy:
       return answer.give(std::exchange(world.fetched, {}));
     default:

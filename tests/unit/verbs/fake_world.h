@@ -48,6 +48,7 @@ struct FakeWorld {
   RegMr last_mr{};
   Import last_import{};
   std::vector<std::uint8_t> device_memory;
+  std::uint32_t srq_limit = 0;
   int fail_with = 0;                  // the next call's answer
   CqEntry on_poll{};                  // written to the last of the CQs that are waited for, when its qpn is not 0
   std::vector<std::uint32_t> polled;  // the CQs of the last wait

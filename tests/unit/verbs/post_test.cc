@@ -208,5 +208,20 @@ TEST_F(Post, WorldFreesSharedReceiveQueue) {
   EXPECT_EQ(ibv_destroy_srq(srq), 0);
 }
 
+TEST_F(Post, SharedReceiveQueueHasLimitOfWorldAndIsNotResized) {
+  ibv_srq_init_attr init{nullptr, {4, 1, 3}};
+  ibv_srq* srq = ibv_create_srq(pd, &init);
+  ASSERT_NE(srq, nullptr);
+  fake_world().srq_limit = 2;
+  ibv_srq_attr attr{};
+  EXPECT_EQ(ibv_query_srq(srq, &attr), 0);
+  EXPECT_EQ(attr.max_wr, 4u);
+  EXPECT_EQ(attr.max_sge, 1u);
+  EXPECT_EQ(attr.srq_limit, 2u);
+  attr.max_wr = 8;
+  EXPECT_EQ(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR), EINVAL);
+  EXPECT_EQ(ibv_destroy_srq(srq), 0);
+}
+
 }  // namespace
 }  // namespace weft::verbs
