@@ -21,15 +21,15 @@ bool MemoryRange::each_stretch(std::uint64_t from, std::size_t size_B, Mapped ma
     std::size_t part_B = size_B - done;
     KeptPages* found = nullptr;
     for (KeptPages& each : kept) {
-      if (at >= each.address && at - each.address < each.bytes.size()) {
+      if (at >= each.address && at - each.address < each.size_B) {
         found = &each;
-        part_B = std::min<std::size_t>(part_B, each.bytes.size() - (at - each.address));
+        part_B = std::min<std::size_t>(part_B, each.size_B - (at - each.address));
         break;
       }
       if (at < each.address) part_B = std::min<std::size_t>(part_B, each.address - at);
     }
-    const bool well = found != nullptr ? in_kept(found->bytes.data() + (at - found->address), done, part_B)
-                                       : mapped(at, done, part_B);
+    const bool well =
+        found != nullptr ? in_kept(found->bytes() + (at - found->address), done, part_B) : mapped(at, done, part_B);
     if (!well) return false;
     done += part_B;
   }
@@ -102,23 +102,22 @@ bool MemoryRange::page_in(std::uint64_t at, std::size_t size_B) const {
   return true;
 }
 
-bool MemoryRange::keep(std::uint64_t from, std::uint64_t end, std::size_t room_B) {
-  const std::uint64_t first = std::max(from, address), last = std::min(end, address + length_B);
-  if (first >= last) return true;
-  if (last - first > room_B) return false;
-  // What was kept before stays so, also where the program has mapped something else there since.
-  KeptPages pages{first, std::vector<std::uint8_t>(last - first)};
-  if (!read(first, pages.bytes)) {
-    // Some of it is not mapped any more: what is there is kept page by page.
-    const std::uint64_t next = std::min(last, (first / kPage_B + 1) * kPage_B);
-    if (next == last) return true;
-    return keep(first, next, room_B) && keep(next, last, room_B);
+// What was kept before stays so, also where the program has mapped something else there since.
+void MemoryRange::keep(const KeptPages& block) {
+  std::uint64_t at = std::max(block.address, address);
+  const std::uint64_t end = std::min(block.address + block.size_B, address + length_B);
+  for (std::size_t i = 0; at < end; ++i) {
+    const bool more = i < kept.size();
+    if (more && kept[i].address + kept[i].size_B <= at) continue;
+    const std::uint64_t until = more ? std::min(end, kept[i].address) : end;
+    if (until > at) {
+      kept.insert(kept.begin() + static_cast<std::ptrdiff_t>(i),
+                  {at, until - at, block.block, block.offset_B + (at - block.address)});
+      at = until;
+    } else {
+      at = kept[i].address + kept[i].size_B;
+    }
   }
-  std::erase_if(
-      kept, [&](const KeptPages& each) { return each.address >= first && each.address + each.bytes.size() <= last; });
-  kept.insert(std::find_if(kept.begin(), kept.end(), [&](const KeptPages& each) { return each.address > first; }),
-              std::move(pages));
-  return true;
 }
 
 }  // namespace weft::live

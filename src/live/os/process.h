@@ -117,14 +117,18 @@ struct MemoryRange {
   // Pages that the program has unmapped since, in the order of their addresses: pinned, so that the NIC goes on with
   // them.
   struct KeptPages {
-    std::uint64_t address;
-    std::vector<std::uint8_t> bytes;
+    std::uint64_t address = 0;
+    std::size_t size_B = 0;
+    std::shared_ptr<std::vector<std::uint8_t>> block;  // shared with other regions over the same pages
+    std::size_t offset_B = 0;                          // in it
+    std::uint8_t* bytes() const { return block->data() + offset_B; }
   };
   std::vector<KeptPages> kept{};
   DeviceMemory inside{};   // not null: the addresses are offsets in it
   bool is_null = false;    // reads as zeros and keeps nothing
   bool on_demand = false;  // nothing is pinned: pages may come and go
 
+  bool is_pinned() const { return !on_demand && !inside && !is_null; }
   // Its bytes lie in the process's memory, at their addresses.
   bool is_plain() const { return kept.empty() && !inside && !is_null; }
   bool read(std::uint64_t at, std::span<std::uint8_t> out);
@@ -134,8 +138,8 @@ struct MemoryRange {
   bool give(std::uint64_t at, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot, Time_ps visible_ps);
   // What a page fault of the device would do. False: there is no such page.
   bool page_in(std::uint64_t at, std::size_t size_B) const;
-  // The program is about to unmap these addresses. False: more than `room_B` of them.
-  bool keep(std::uint64_t from, std::uint64_t end, std::size_t room_B);
+  // The program is about to unmap these pages: the copy of them stays the NIC's, as far as it is of this range.
+  void keep(const KeptPages& block);
 
  private:
   template <typename Mapped, typename Kept>

@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "live/os/mappings.h"
 #include "live/verbs/service.h"
@@ -44,6 +48,24 @@ bool is_consistent(std::uint32_t access) {
 
 constexpr std::uint64_t kMostPrefetched_B = 64 << 20;  // by one piece of advice
 constexpr std::size_t kLeastDm_B = 64;                 // what an allocation takes of the device
+
+constexpr std::uint64_t kPage_B = 4096;  // the smallest; larger ones are several of them
+
+// As one block, or as several with holes where nothing is mapped.
+void copy_pages(const Process& process, std::uint64_t from, std::uint64_t end,
+                std::vector<MemoryRange::KeptPages>& blocks) {
+  const std::size_t size_B = end - from;
+  if (auto block = std::make_shared<std::vector<std::uint8_t>>(size_B); process.read(from, *block)) {
+    blocks.push_back({from, size_B, std::move(block), 0});
+    return;
+  }
+  const std::uint64_t middle = (from + size_B / 2) / kPage_B * kPage_B;
+  const std::uint64_t next = (from / kPage_B + 1) * kPage_B;
+  if (next >= end) return;
+  const std::uint64_t cut = middle > from ? middle : next;
+  copy_pages(process, from, cut, blocks);
+  copy_pages(process, cut, end, blocks);
+}
 
 bool has_room(std::uint64_t offset_B, std::uint64_t length_B, std::uint64_t size_B) {
   return offset_B <= size_B && length_B <= size_B - offset_B;
@@ -105,16 +127,35 @@ Reply VerbsService::add_range(Process& process, std::unique_ptr<MemoryRange> mr)
   return Reply::of(keys);
 }
 
+// One copy of the pages for all regions over them. What is not mapped any more has none.
 Reply VerbsService::keep_pages(Process& process, const Request& request) {
   verbs::Unmapping ask;
   if (!request.read(ask) || ask.address + ask.length_B < ask.address) return Reply::failed(EINVAL);
-  std::size_t room_B = kMaxKept_B;
+  std::set<const std::vector<std::uint8_t>*> held;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stretches;  // from, end
   for (const auto& [handle, mr] : process.mrs) {
-    for (const MemoryRange::KeptPages& each : mr->kept) room_B -= std::min(room_B, each.bytes.size());
+    for (const MemoryRange::KeptPages& each : mr->kept) held.insert(each.block.get());
+    const std::uint64_t from = std::max(ask.address, mr->address);
+    const std::uint64_t end = std::min(ask.address + ask.length_B, mr->address + mr->length_B);
+    if (mr->is_pinned() && from < end) stretches.emplace_back(from, end);
+  }
+  std::sort(stretches.begin(), stretches.end());
+  std::size_t used_B = 0;
+  for (const auto* block : held) used_B += block->size();
+  std::vector<MemoryRange::KeptPages> blocks;
+  process.settle_writes(kNever_ps);
+  for (std::size_t i = 0; i < stretches.size();) {
+    auto [from, end] = stretches[i];
+    for (++i; i < stretches.size() && stretches[i].first <= end; ++i) end = std::max(end, stretches[i].second);
+    used_B += end - from;
+    if (used_B > kMaxKept_B) return Reply::failed(ENOMEM);
+    copy_pages(process, from, end, blocks);
   }
   for (const auto& [handle, mr] : process.mrs) {
-    if (mr->on_demand || mr->inside || mr->is_null) continue;
-    if (!mr->keep(ask.address, ask.address + ask.length_B, room_B)) return Reply::failed(ENOMEM);
+    if (!mr->is_pinned()) continue;
+    for (const MemoryRange::KeptPages& block : blocks) {
+      if (block.address < mr->address + mr->length_B && mr->address < block.address + block.size_B) mr->keep(block);
+    }
   }
   ++process.ranges_ended;  // what was read ahead is read again
   return {};

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "support/live_program.h"
+#include "support/resident.h"
 
 namespace weft {
 namespace {
@@ -246,6 +247,25 @@ TEST(Pinned, UnmappedPagesStayReachable) {
   EXPECT_EQ(sink, before);
   pages.protect(3, PROT_NONE);
   EXPECT_EQ(move(IBV_WR_RDMA_WRITE), std::uint32_t{IBV_WC_SUCCESS}) << "rights that end later do not count";
+}
+
+// However many regions there are over the same pages, and whatever their bounds: one copy is kept.
+TEST(Pinned, RegionsOverSamePagesShareTheirCopy) {
+  LiveWorld world;
+  LiveProgram program(world, "a");
+  const Pages pages((16 << 20) / Pages::kPage_B);
+  std::fill_n(pages.data(), pages.size_B(), std::uint8_t{1});
+  const std::uint32_t pd = program.make(Op::kAllocPd, verbs::OnDevice{0});
+  for (std::size_t i = 0; i < 12; ++i) {
+    const auto address = reinterpret_cast<std::uint64_t>(pages.data()) + i * Pages::kPage_B;
+    const std::size_t size_B = pages.size_B() - 2 * i * Pages::kPage_B;
+    ASSERT_EQ(program.ask(Op::kRegMr, verbs::RegMr{pd, 0xf, address, size_B, address}).error, 0);
+  }
+  const auto first = reinterpret_cast<std::uint64_t>(pages.data());
+  const std::int64_t before_B = support::resident_B();
+  ASSERT_EQ(program.ask(Op::kUnmapping, verbs::Unmapping{first, pages.size_B() / 2}).error, 0);
+  ASSERT_EQ(program.ask(Op::kUnmapping, verbs::Unmapping{first, pages.size_B()}).error, 0);
+  EXPECT_LT(support::resident_B() - before_B, 2 * static_cast<std::int64_t>(pages.size_B()));
 }
 
 }  // namespace
