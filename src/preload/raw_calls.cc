@@ -24,7 +24,8 @@ namespace weft::preload {
 
 namespace {
 
-constexpr int kKernelSet_B = 8;  // of signals; the C library's has room for more
+constexpr long kUserModeOnly = 1;  // UFFD_USER_MODE_ONLY of linux/userfaultfd.h
+constexpr int kKernelSet_B = 8;    // of signals; the C library's has room for more
 
 // What a register holds, as what the call wants.
 struct Argument {
@@ -60,6 +61,10 @@ WEFT_EXPORT long syscall(long number, ...) noexcept {
   va_end(list);
   sigset_t set;
   switch (number) {
+    case SYS_userfaultfd:
+      // The world reads and writes registered memory, and would sleep until the program has answered a fault that it
+      // causes: there is no page for it then, as for any device without paging.
+      return kernel_call(number, a[0].value | kUserModeOnly);
     case SYS_futex: {
       const int command = int{a[1]} & FUTEX_CMD_MASK;
       if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET) break;

@@ -38,5 +38,12 @@ TEST(OddDescriptors, AreThoseOfLinux) {
   }
 }
 
+// The world reads registered memory: a page that the program does not bring in must not stop it.
+TEST(OddDescriptors, UserfaultfdAnswersNoFaultOfNic) {
+  const Live live(kLab);
+  EXPECT_EQ(probe(live, "missing_pages"), "fails 1\n");
+  EXPECT_NE(Live::ps().find("at "), std::string::npos) << "it answers";
+}
+
 }  // namespace
 }  // namespace weft::interop

@@ -1,16 +1,21 @@
 // Descriptors that are closed, of io_uring, or sets in a circle, and times below zero: what poll, select and epoll say.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "interop/programs/waits_probe.h"
+#include "interop/programs/waits_verbs.h"
 
 namespace {
 
@@ -68,9 +73,44 @@ int odd_descriptors() {
   return 0;
 }
 
+// Whether a page that the program would bring in itself, and does not, fails a packet that is read from it. Where the
+// kernel has no userfaultfd there is nothing to see.
+int missing_pages() {
+  const Verbs verbs;
+  constexpr size_t kSize_B = 16 * 4096;
+  void* const pages = mmap(nullptr, kSize_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const int access = IBV_ACCESS_LOCAL_WRITE;
+  const ibv_mr* const region = ibv_reg_mr(verbs.pd, pages, kSize_B, access);
+  const auto faults = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK));
+  uffdio_api api{};
+  api.api = UFFD_API;
+  uffdio_register range{};
+  range.range = {reinterpret_cast<uintptr_t>(pages), kSize_B};
+  range.mode = UFFDIO_REGISTER_MODE_MISSING;
+  madvise(pages, kSize_B, MADV_DONTNEED);
+  if (faults < 0 || ioctl(faults, UFFDIO_API, &api) != 0 || ioctl(faults, UFFDIO_REGISTER, &range) != 0) {
+    print("fails", 1);
+    return 0;
+  }
+  ibv_sge part{reinterpret_cast<uint64_t>(pages), 64, region->lkey};
+  ibv_send_wr wanted{}, *bad = nullptr;
+  wanted.sg_list = &part;
+  wanted.num_sge = 1;
+  wanted.opcode = IBV_WR_RDMA_WRITE;
+  wanted.send_flags = IBV_SEND_SIGNALED;
+  wanted.wr.rdma = {reinterpret_cast<uint64_t>(verbs.memory), verbs.region->rkey};
+  if (ibv_post_send(verbs.near, &wanted, &bad) != 0) return 1;
+  ibv_wc entry{};
+  while (ibv_poll_cq(verbs.cq, 1, &entry) == 0) {
+  }
+  print("fails", entry.status != IBV_WC_SUCCESS ? 1 : 0);
+  return 0;
+}
+
 }  // namespace
 
 extern const Case kOddCases[] = {
     {"odd_descriptors", odd_descriptors},
+    {"missing_pages", missing_pages},
     {nullptr, nullptr},
 };
