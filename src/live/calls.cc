@@ -27,11 +27,12 @@ bool is_ready(const std::shared_ptr<const Lent>& lent, const std::vector<short>&
 }  // namespace
 
 // A call that cannot be answered yet is asked again whenever something of its process has changed.
-void Server::execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
+void Server::perform(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) {
   Node& node = *thread->process->node;
   TraceEvent event = trace_.begin_call(*thread->process, request, now_ps);
   const auto at_once = answer(thread, request, now_ps, false);
   trace_.end_call(*thread->process, request, at_once ? &*at_once : nullptr, std::move(event));
+  count_idle(*thread, request, at_once ? &*at_once : nullptr, now_ps);
   if (at_once) {
     resume_when_due(thread, *at_once, now_ps);
     return;
@@ -42,10 +43,7 @@ void Server::execute(const std::shared_ptr<Thread>& thread, const Request& reque
     return;
   }
   thread->retry = [this, thread_ptr = thread.get(), request](Time_ps then_ps) {
-    std::shared_ptr<Thread> self;
-    for (const auto& each : threads_) {
-      if (each.get() == thread_ptr) self = each;
-    }
+    const std::shared_ptr<Thread> self = find_thread(thread_ptr);
     if (!self) return false;
     auto reply = answer(self, request, then_ps, true);
     if (!reply) return false;

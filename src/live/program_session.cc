@@ -119,6 +119,7 @@ void ProgramSession::begin(Entry entry) {
 engine::RunEnd ProgramSession::advance(Time_ps deadline_ps, const std::atomic<bool>& cancel,
                                        const std::function<void(Time_ps)>& run) {
   const engine::Engine& engine = world_.engine();
+  server_.set_stop(cancel);
   while (!is_set(cancel)) {
     hold(cancel);
     const Time_ps next_ps = engine.next_wake_ps(), start_ps = next_start_ps(), timeout_ps = next_timeout_ps();

@@ -39,7 +39,8 @@ constexpr std::chrono::microseconds kReplyLook{100};
 // it does without looking. A thread that was woken takes the CPU, too: so only turns with looking count.
 constexpr unsigned kCrowdTurns = 512, kCrowdPause = 2048;
 constexpr std::int64_t kCrowdSwitches = 3;
-constexpr int kOutsideLooks = 5;  // looks, a millisecond apart, that find it asleep in the kernel
+constexpr unsigned kStatusTurns = 1024;  // of programs, after which `weft ps` is answered
+constexpr int kOutsideLooks = 5;         // looks, a millisecond apart, that find it asleep in the kernel
 
 }  // namespace
 
@@ -105,6 +106,7 @@ void Server::show_node(const std::string& name) {
 }
 
 void Server::run(const std::atomic<bool>& stop) {
+  set_stop(stop);
   if (wall_) {
     run_wall(stop);
   } else {
@@ -282,6 +284,10 @@ bool Server::is_crowded() {
 }
 
 ThreadWaiter::Outcome Server::wait_for_request(Thread& thread, Request& request) {
+  if (++turns_since_status_ == kStatusTurns) {
+    turns_since_status_ = 0;
+    answer_status();
+  }
   const Outcome outcome = watch_for_request(thread, request);
   const bool acts = outcome != Outcome::kSpins || thread.process->has_posts();
   if (std::exchange(thread.let_go, false))
@@ -319,6 +325,7 @@ ThreadWaiter::Outcome Server::watch_for_request(Thread& thread, Request& request
           continue;
       }
     }
+    answer_status();
     const std::int64_t used_ns = cpu_ns(pid);
     if (first_ns < 0) {
       first_ns = last_ns = used_ns;

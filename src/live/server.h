@@ -56,7 +56,9 @@ class Server final : public ThreadWaiter {
   // A thread that was taken for spinning acted though nothing was delivered to it: times depend on the machine.
   bool is_deterministic() const { return determinism_ == Determinism::kYes; }
 
-  // For who drives the world in place of run(). Looks at every descriptor: for `timeout_ms`, or until something is
+  // For who drives the world in place of run(): no program gets a turn once `stop` is set.
+  void set_stop(const std::atomic<bool>& stop) { stop_ = &stop; }
+  // Looks at every descriptor: for `timeout_ms`, or until something is
   // there. True: it was.
   bool poll_clients(int timeout_ms);
   // Before a leap of the clock; true: something came, and the leap may be shorter.
@@ -79,6 +81,7 @@ class Server final : public ThreadWaiter {
   void wait_for_end(const Thread& thread) override;
   void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) override;
   void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) override;
+  bool is_ending() const override { return down_ || (stop_ != nullptr && stop_->load(std::memory_order_relaxed)); }
 
  private:
   static void on_async(void* self, nic::Device& device, nic::AsyncKind kind, std::uint32_t number, Time_ps now_ps);
@@ -88,6 +91,8 @@ class Server final : public ThreadWaiter {
   void add_nodes();
   void accept_clients();
   void handle_hellos();
+  // Between turns of programs, which may be many at one instant: `weft ps` and `weft down` wait for none of them.
+  void answer_status();
   void handle_hello(int fd, const Request& request);
   void welcome(const std::shared_ptr<Thread>& thread, Time_ps at_ps);
   // server_fork.cc. Nothing: not a call of a process's life.
@@ -130,6 +135,11 @@ class Server final : public ThreadWaiter {
   std::optional<Reply> answer(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps,
                               bool again);
   void retry_at(const std::shared_ptr<Thread>& thread, Time_ps time_ps);
+  void perform(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  std::shared_ptr<Thread> find_thread(const Thread* thread) const;
+  // idle_calls.cc
+  void delay(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps);
+  static void count_idle(Thread& thread, const Request& request, const Reply* at_once, Time_ps now_ps);
   void resume_when_due(const std::shared_ptr<Thread>& thread, const Reply& reply, Time_ps now_ps);
   std::optional<Reply> poll_cq(const Thread& thread, const Request& request);
   std::optional<Reply> get_async_event(Process& process, const Request& request);  // async_events.cc
@@ -198,9 +208,10 @@ class Server final : public ThreadWaiter {
   std::vector<std::unique_ptr<NodeView>> views_;
   Icmp icmp_{world_, addresses_, nodes_, views_};
   bool down_ = false;
+  const std::atomic<bool>* stop_ = nullptr;
   enum class Determinism : std::uint32_t { kSpun, kYes, kThreadOrder };  // WorldStatus
   Determinism determinism_ = Determinism::kYes;
-  unsigned turns_ = 0;
+  unsigned turns_ = 0, turns_since_status_ = 0;
   bool crowded_ = false;
   std::int64_t switches_ = 0;  // of its CPU, to others
 };

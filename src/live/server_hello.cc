@@ -57,6 +57,23 @@ void Server::handle_hellos() {
   pending_clients_ = std::move(waiting);
 }
 
+void Server::answer_status() {
+  accept_clients();
+  std::erase_if(pending_clients_, [&](int fd) {
+    verbs::RequestHead head{};
+    if (recv(fd, &head, sizeof(head), MSG_PEEK | MSG_DONTWAIT) != sizeof(head)) return false;
+    if (head.op != verbs::Op::kStatus && head.op != verbs::Op::kDown) return false;
+    Connection connection(dup(fd));
+    Request request;
+    if (connection.receive(request) == Connection::Got::kRequest) {
+      handle_hello(fd, request);
+    } else {
+      close(fd);
+    }
+    return true;
+  });
+}
+
 void Server::handle_hello(int fd, const Request& request) {
   if (control_ && Control::is_mine(request.op)) {
     control_->take(fd, request, arrival_ps());

@@ -55,14 +55,14 @@ void Node::push(Time_ps time_ps, std::uint64_t rank, What what, std::uint32_t wh
 Time_ps Node::step(Time_ps now_ps) {
   stepping_ = true;
   now_ps_ = now_ps;
-  while (!events_.empty() && events_.top().time_ps <= now_ps) {
+  while (!events_.empty() && events_.top().time_ps <= now_ps && !waiter_.is_ending()) {
     Event event = events_.top();
     events_.pop();
     run_event(event, now_ps);
   }
   drop_dead_calls();
   stepping_ = false;
-  return events_.empty() ? kNever_ps : events_.top().time_ps;
+  return events_.empty() || waiter_.is_ending() ? kNever_ps : events_.top().time_ps;
 }
 
 void Node::run_event(const Event& event, Time_ps now_ps) {
@@ -234,7 +234,12 @@ void Node::interrupt(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     return;
   }
   at(now_ps, thread->rank, [this, thread, park = thread->park](Time_ps then_ps) {
-    if (thread->park == park && thread->retry && !thread->process->gone) resume(thread, Reply::failed(EINTR), then_ps);
+    if (thread->park != park || !thread->retry || thread->process->gone) return;
+    if (thread->delayed) {
+      thread->retry(then_ps);
+    } else {
+      resume(thread, Reply::failed(EINTR), then_ps);
+    }
   });
 }
 

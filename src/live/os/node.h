@@ -32,6 +32,8 @@ class ThreadWaiter {
   virtual bool is_awake(const Thread& thread) = 0;
   virtual void execute(const std::shared_ptr<Thread>& thread, const Request& request, Time_ps now_ps) = 0;
   virtual void thread_ended(const std::shared_ptr<Thread>& thread, Time_ps now_ps) = 0;
+  // The world is to end: programs get no more turns, however many calls they make at this instant.
+  virtual bool is_ending() const { return false; }
 };
 
 // What a thread's clock may have moved by since the world saw it last: what calls cost, of which the quickest is a

@@ -57,11 +57,16 @@ struct Thread {
   bool posted = false;                      // since its last spin, with nothing but polls after it
   Time_ps patience_ps = kFirstPatience_ps;  // of a poll that finds nothing
   Time_ps poll_until_ps = kNever_ps;
-  bool polls = false;                // it waits for an entry of a completion queue
-  bool look = false;                 // the wait that there is ends now, so that the thread looks around
-  bool looks = false;                // it runs for no other reason
-  bool notified = false;             // its last wait ended because something was ready
-  int spurious_wakeups = 0;          // how often it has then waited again at once
+  bool polls = false;        // it waits for an entry of a completion queue
+  bool look = false;         // the wait that there is ends now, so that the thread looks around
+  bool looks = false;        // it runs for no other reason
+  bool notified = false;     // its last wait ended because something was ready
+  int spurious_wakeups = 0;  // how often it has then waited again at once
+  int idle_calls = 0;        // in turn, that told it nothing (idle_calls.cc)
+  int busy_calls = 0;        // from then on, that were answered at once
+  Time_ps busy_since_ps = 0;
+  Time_ps idle_time_ps = 0;          // that the last of them took when there were too many
+  bool delayed = false;              // it waits for that alone
   std::shared_ptr<const Lent> lent;  // descriptors of the kernel's that it waits for, too
   std::vector<short> lent_events;
   bool has_spun = false;               // its spins have been ended by deliveries so far
