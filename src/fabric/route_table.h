@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "engine/packet.h"
+#include "fabric/switch_config.h"
 
 namespace weft::fabric {
 
@@ -55,6 +56,16 @@ inline std::uint32_t ecmp_hash(const engine::PacketBody& packet, const Destinati
   h ^= h >> 29;
   h *= 0x8ebc6af09c88c6e3ULL;
   return static_cast<std::uint32_t>(h >> 32);
+}
+// Of the members of a LAG, drawn apart from the choice among routes: with one hash for both, a switch that chose a LAG
+// by it would use a part of its members only. layer2+3: without ports, and without the MACs, which follow from the
+// addresses.
+inline std::uint32_t lag_hash(engine::PacketBody packet, const Destinations& destinations,
+                              const RoutingConfig& routing) {
+  constexpr std::uint64_t kOwn = 0x8cb92ba72f3d8dd7ULL;
+  if (!routing.lag_hash_ports) packet.udp_src_port = 0;
+  return ecmp_hash(packet, destinations.data(), routing.lag_hash_ports && routing.hash_dest_qp,
+                   ecmp_seed(routing.hash_seed) ^ kOwn);
 }
 inline std::uint32_t pick(std::uint32_t hash, std::uint32_t count) {
   return static_cast<std::uint32_t>(std::uint64_t{hash} * count >> 32);

@@ -1,7 +1,6 @@
 // A switch: classifies, routes, buffers, marks, schedules and pauses. One node of the engine. The way of a packet is in
-// switch.cc and switch_gather.cc, rarer turns of it in switch_forward.cc and switch_schedule.cc; others have one
-// subject each. At one instant: pause frames, service, arrivals, timers, each by port. Not modelled: unknown unicast,
-// learning, IGMP snooping, VLAN rewriting, headers of other protocols than RoCE.
+// switch.cc and switch_gather.cc, rarer turns of it in switch_forward.cc and switch_schedule.cc. At one instant: pause
+// frames, service, arrivals, timers, each by port. Not modelled: unknown unicast, learning, IGMP snooping, VLANs.
 #pragma once
 
 #include <array>
@@ -250,6 +249,7 @@ class alignas(64) Switch {
   bool mark(Port& out, std::uint32_t q, engine::PacketBody& packet);
   std::uint32_t way(const engine::PacketBody& packet) const;
   std::uint32_t route(const engine::PacketBody& packet, Time_ps now_ps);
+  std::uint32_t next_hop(const engine::PacketBody& packet, Time_ps now_ps);
   std::uint32_t balance(const RouteTable::Group& group, const engine::PacketBody& packet, Time_ps now_ps);
   const RouteTable::Group* exception(const engine::PacketBody& packet) const;
   void drop(const engine::PacketBody& packet, std::uint32_t in, std::uint32_t out, std::uint32_t q, Fate reason,

@@ -79,7 +79,8 @@ enum class Balancing : std::uint8_t { kEcmp, kFlowlet, kAdaptive, kSpray };
 
 struct RoutingConfig {
   Balancing balancing = Balancing::kEcmp;
-  bool hash_dest_qp = false;  // 5-tuple, or with the BTH destination QP (a user-defined field)
+  bool hash_dest_qp = false;   // 5-tuple, or with the BTH destination QP (a user-defined field)
+  bool lag_hash_ports = true;  // of a LAG: layer3+4, or, false, layer2+3
   std::uint32_t hash_seed = 0;
   bool cpu_forwarding = false;  // routed packets pass the management CPU: routing is not offloaded to the ASIC
   Time_ps flowlet_gap_ps = 50 * kMicrosecond_ps;

@@ -60,6 +60,13 @@ const RouteTable::Group* Switch::exception(const PacketBody& packet) const {
 }
 
 std::uint32_t Switch::route(const PacketBody& packet, Time_ps now_ps) {
+  const std::uint32_t port = next_hop(packet, now_ps);
+  if (setup_.lags.empty()) return port;
+  const std::uint32_t hash = lag_hash(packet, *setup_.destinations, setup_.routing);
+  return setup_.lags.member(port, hash, [&](std::uint16_t p) { return ports_[p].down; });
+}
+
+std::uint32_t Switch::next_hop(const PacketBody& packet, Time_ps now_ps) {
   if (const RouteTable::Group* group = exception(packet)) return balance(*group, packet, now_ps);
   const Destination& destination = (*setup_.destinations)[packet.dst];
   if (destination.edge == setup_.number) return destination.port;

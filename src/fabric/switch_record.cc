@@ -63,12 +63,24 @@ std::optional<std::uint32_t> Switch::way_of(const engine::PacketBody& packet, Ti
   for (const RouteEpoch& epoch : setup_.routes) {
     if (epoch.from_ps <= at_ps) table = &epoch.table;
   }
+  const auto was_down = [&](std::uint32_t port) {
+    if (setup_.link_changes.empty()) return ports_[port].down;
+    bool down = false;
+    for (const LinkChange& change : setup_.link_changes) {
+      if (change.port == port && change.time_ps <= at_ps) down = !change.up;
+    }
+    return down;
+  };
+  const auto of_port = [&](std::uint32_t port) {
+    return setup_.lags.member(port, lag_hash(packet, *setup_.destinations, setup_.routing), was_down);
+  };
   const auto of_group = [&](const RouteTable::Group& group) -> std::optional<std::uint32_t> {
     const std::uint16_t* members = table->members.data() + group.first;
     if (group.count == 0) return std::nullopt;
-    if (group.count == 1) return members[0];
+    if (group.count == 1) return of_port(members[0]);
     if (setup_.routing.balancing != Balancing::kEcmp) return std::nullopt;
-    return members[pick(ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed), group.count)];
+    return of_port(
+        members[pick(ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed), group.count)]);
   };
   for (const RouteTable::Exception& each : table->exceptions) {
     if (each.destination == packet.dst) return of_group(table->groups[each.group]);

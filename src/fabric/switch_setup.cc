@@ -158,7 +158,7 @@ void Switch::use_routes(const RouteTable& table) {
            setup_.number,
            setup_.routing.hash_dest_qp};
   careful_ = setup_.forwarder || setup_.routing.cpu_forwarding || setup_.routing.balancing != Balancing::kEcmp ||
-             !table.exceptions.empty();
+             !table.exceptions.empty() || !setup_.lags.empty();
 }
 
 void Switch::add_timer(Time_ps time_ps, TimerKind kind, std::uint32_t port) {

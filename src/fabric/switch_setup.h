@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "fabric/forwarder_model.h"
+#include "fabric/lag_table.h"
 #include "fabric/route_table.h"
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
@@ -32,6 +33,7 @@ struct SwitchSetup {
   RoutingConfig routing;
   std::optional<ForwarderConfig> forwarder;  // by a CPU, with as many ports as this
   std::vector<SwitchPortConfig> ports;       // those with a cable; their indices are the ports' numbers here
+  LagTable lags;                             // routes name the first port of each
   std::uint32_t number = 0;                  // in the fabric
   std::uint64_t seed = 0;
   bool record = false;  // why it paused its peers, and rare events (fabric/port_log.h)

@@ -109,7 +109,9 @@ void write_link(Out out, const Lab& lab, const LinkConfig& link) {
                                         : fmt::format("[{}, {}]", to_string(link.fec), to_string(link.fec_b)));
   if (link.bit_error_rate > 0) fmt::format_to(out, ", bit_error_rate: {}", link.bit_error_rate);
   if (link.latency_ps) fmt::format_to(out, ", latency: {}", format_quantity(*link.latency_ps, Quantity::kTime));
-  fmt::format_to(out, "}}}}\n");
+  fmt::format_to(out, "}}");
+  if (link.lag) fmt::format_to(out, ", lag: {}", lab.lags[*link.lag].name);
+  fmt::format_to(out, "}}\n");
 }
 
 }  // namespace

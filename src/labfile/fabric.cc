@@ -27,10 +27,10 @@ const std::vector<ShapeKeys>& shape_keys() {
       {FabricTemplate::kSingleSwitch, {"hosts"}, {"switch"}},
       {FabricTemplate::kLeafSpine,
        {"hosts", "leaves", "spines"},
-       {"switch", "leaf", "spine", "uplinks", "uplink_cable"}},
+       {"switch", "leaf", "spine", "uplinks", "uplink_cable", "uplink_lag"}},
       {FabricTemplate::kRailOptimised,
        {"hosts", "rails"},
-       {"leaves", "spines", "switch", "leaf", "spine", "uplinks", "uplink_cable"}},
+       {"leaves", "spines", "switch", "leaf", "spine", "uplinks", "uplink_cable", "uplink_lag"}},
       {FabricTemplate::kFatTree, {}, {"hosts", "k", "switch", "leaf", "spine", "uplink_cable"}},
       {FabricTemplate::kDragonfly, {"groups", "switches", "hosts_per_switch"}, {"switch", "uplink_cable"}}};
   return all;
@@ -196,6 +196,12 @@ class FabricReader {
     if (const YamlNode* node = map_.get("cable")) spec_.cable = read_cable(*node, context_);
     spec_.uplink_cable = spec_.cable;
     if (const YamlNode* node = map_.get("uplink_cable")) spec_.uplink_cable = read_cable(*node, context_);
+    if (const YamlNode* node = map_.get("uplink_lag")) {
+      store(spec_.uplink_lag, read_bool(*node, "uplink_lag", problems_));
+      if (spec_.uplink_lag && spec_.uplinks < 2)
+        problems_.add(node->place, "uplink_lag joins the cables between two switches, and there is one",
+                      "write uplinks: 2 or more, or leave uplink_lag out");
+    }
     const YamlNode* rate = map_.get("rate");
     const auto rate_bps =
         rate == nullptr ? std::nullopt : read_quantity(*rate, "rate", Quantity::kBitRate, {}, problems_);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "labfile/lags.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "text/yaml_walk.h"
@@ -13,7 +14,7 @@ namespace {
 
 class LinkReader {
  public:
-  explicit LinkReader(LabContext& context) : context_(context), problems_(context.problems) {}
+  LinkReader(LabContext& context, LagReader& lags) : context_(context), problems_(context.problems), lags_(lags) {}
 
   void read(const YamlNode& node) {
     const MapReader map(node, fmt::format("links[{}]", context_.lab.links.size()), link_keys(), problems_);
@@ -30,6 +31,7 @@ class LinkReader {
       settle_link(cable, link, context_);
       if (!link.a.is_switch() && !link.b.is_switch()) check_addresses(endpoints->place, link);
     }
+    if (const YamlNode* lag = map.get("lag")) lags_.add(*lag, joined, context_);
     context_.lab.links.push_back(link);
   }
 
@@ -107,6 +109,7 @@ class LinkReader {
 
   LabContext& context_;
   ProblemList& problems_;
+  LagReader& lags_;
 };
 
 }  // namespace
@@ -115,7 +118,9 @@ void read_links(const YamlNode& node, LabContext& context) {
   const auto* list = read_list(node, "links", context.problems);
   context.links_complete = context.links_complete && list != nullptr;
   if (list == nullptr) return;
-  for (const YamlNode& item : *list) LinkReader(context).read(item);
+  LagReader lags;
+  for (const YamlNode& item : *list) LinkReader(context, lags).read(item);
+  lags.settle(context);
 }
 
 }  // namespace weft::lab

@@ -37,6 +37,8 @@ bool read_routing(const YamlNode& node, fabric::RoutingConfig& config, ProblemLi
     store(config.balancing, read_choice<fabric::Balancing>(*value, "balancing", balancing_words(), problems));
   if (const YamlNode* value = map.get("hash"))
     store(config.hash_dest_qp, read_choice<bool>(*value, "hash", hash_words(), problems));
+  if (const YamlNode* value = map.get("lag_hash"))
+    store(config.lag_hash_ports, read_choice<bool>(*value, "lag_hash", lag_hash_words(), problems));
   if (const YamlNode* value = map.get("offload")) {
     if (const auto offload = read_bool(*value, "offload", problems)) config.cpu_forwarding = !*offload;
   }

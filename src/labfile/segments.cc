@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "labfile/lags.h"
 #include "labfile/routing.h"
 #include "labfile/sections.h"
 
@@ -127,6 +128,7 @@ void settle_topology(LabContext& context, const YamlNode* routing) {
   number_tiers(context.lab);
   check_addresses(context);
   settle_routing(context, routing);
+  check_lag_balancing(context, routing);
   if (context.links_complete) check_offload(context, routing);
 }
 

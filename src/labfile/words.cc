@@ -29,7 +29,7 @@ constexpr std::string_view kOutsideKeys[] = {"kind", "address", "mtu", "vlan", "
 constexpr std::string_view kUdpKeys[] = {"listen", "peer"};
 constexpr std::string_view kNicKeys[] = {"model", "slot", "ports", "set"};
 constexpr std::string_view kPortKeys[] = {"address", "mtu", "vlan"};
-constexpr std::string_view kLinkKeys[] = {"endpoints", "cable"};
+constexpr std::string_view kLinkKeys[] = {"endpoints", "cable", "lag"};
 constexpr std::string_view kCableKeys[] = {"kind", "length", "rate", "fec", "bit_error_rate", "latency"};
 constexpr std::string_view kFaultKeys[] = {"name", "link",         "both_directions", "action", "frames", "qp",
                                            "psn",  "transmission", "probability",     "start",  "end",    "delay",

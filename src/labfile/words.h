@@ -93,6 +93,7 @@ std::span<const Word<bool>> all_reduce_words();  // true: by halving and doublin
 std::span<const Word<workload::FlowOp>> flow_op_words();
 std::span<const Word<FabricTemplate>> template_words();
 std::span<const Word<fabric::Balancing>> balancing_words();
-std::span<const Word<bool>> hash_words();  // true: with the destination QP
+std::span<const Word<bool>> hash_words();      // true: with the destination QP
+std::span<const Word<bool>> lag_hash_words();  // true: with ports
 
 }  // namespace weft::lab

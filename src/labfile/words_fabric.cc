@@ -14,12 +14,14 @@ constexpr std::string_view kForwarderKeys[] = {"kind", "model", "set", "qdisc", 
 constexpr std::string_view kForwarderPortKeys[] = {"mtu", "rx_ring", "qdisc"};
 constexpr std::string_view kQdiscKeys[] = {"kind",  "limit",     "min",         "max", "avpkt",
                                            "burst", "bandwidth", "probability", "ecn"};
-constexpr std::string_view kRoutingKeys[] = {"balancing", "hash", "hash_seed", "flowlet_gap", "convergence", "offload"};
+constexpr std::string_view kRoutingKeys[] = {"balancing",   "hash",    "hash_seed", "flowlet_gap",
+                                             "convergence", "offload", "lag_hash"};
 constexpr std::string_view kMirrorKeys[] = {"port", "direction", "as", "session", "to"};
 constexpr std::string_view kRouteKeys[] = {"to", "via"};
-constexpr std::string_view kFabricKeys[] = {"template", "hosts", "leaves", "spines",       "switch",          "leaf",
-                                            "spine",    "host",  "cable",  "uplink_cable", "uplinks",         "rate",
-                                            "rails",    "k",     "groups", "switches",     "hosts_per_switch"};
+constexpr std::string_view kFabricKeys[] = {
+    "template", "hosts", "leaves", "spines",       "switch",           "leaf",
+    "spine",    "host",  "cable",  "uplink_cable", "uplinks",          "rate",
+    "rails",    "k",     "groups", "switches",     "hosts_per_switch", "uplink_lag"};
 constexpr std::string_view kFabricHostKeys[] = {"nic", "host", "mtu", "gpus"};
 constexpr std::string_view kQosKeys[] = {"profile",
                                          "dscp",
@@ -55,6 +57,7 @@ constexpr Word<Balancing> kBalancingWords[] = {{"ecmp", Balancing::kEcmp},
                                                {"adaptive", Balancing::kAdaptive},
                                                {"spray", Balancing::kSpray}};
 constexpr Word<bool> kHashWords[] = {{"5-tuple", false}, {"5-tuple-qp", true}};
+constexpr Word<bool> kLagHashWords[] = {{"layer3+4", true}, {"layer2+3", false}};
 
 }  // namespace
 
@@ -150,5 +153,8 @@ std::span<const Word<Balancing>> balancing_words() {
 }
 std::span<const Word<bool>> hash_words() {
   return kHashWords;
+}
+std::span<const Word<bool>> lag_hash_words() {
+  return kLagHashWords;
 }
 }  // namespace weft::lab

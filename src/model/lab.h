@@ -127,6 +127,13 @@ struct LinkConfig {
   // Given: exactly this from the last bit sent to the last bit received, in place of port latencies, propagation and
   // FEC.
   std::optional<Time_ps> latency_ps;
+  std::optional<std::uint32_t> lag;  // index in Lab::lags
+};
+
+// Parallel links between two switches that are one (802.1AX): routes count them once, a hash picks the member.
+struct LagConfig {
+  std::string name;
+  std::vector<std::uint32_t> links;  // in Lab::links, in order
 };
 
 struct SwitchPort {
@@ -213,6 +220,7 @@ struct Lab {
   std::vector<HostConfig> hosts;
   std::vector<SwitchConfig> switches;
   std::vector<LinkConfig> links;
+  std::vector<LagConfig> lags;
   nic::PortQos qos;  // what the contract says to hosts without overrides
   std::vector<MirrorConfig> mirrors;
   std::vector<FaultConfig> faults;

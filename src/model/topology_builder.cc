@@ -154,4 +154,16 @@ void FabricBuilder::join(const PortRef& a, const PortRef& b, const CableSpec& ca
   link.b = b;
 }
 
+void FabricBuilder::bundle(std::uint32_t count) {
+  Lab& lab = draft_.lab;
+  LagConfig& lag = lab.lags.emplace_back();
+  const auto end = static_cast<std::uint32_t>(lab.links.size());
+  lag.name =
+      fmt::format("{}-{}", lab.switches[lab.links.back().a.host].name, lab.switches[lab.links.back().b.host].name);
+  for (std::uint32_t i = end - count; i < end; ++i) {
+    lag.links.push_back(i);
+    lab.links[i].lag = static_cast<std::uint32_t>(lab.lags.size() - 1);
+  }
+}
+
 }  // namespace weft::lab

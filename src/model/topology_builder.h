@@ -26,6 +26,7 @@ struct FabricSpec {
   const host::GpuModel* gpu = nullptr;  // null: hosts without GPUs
   std::int64_t mtu_B = 1500;
   CableSpec cable, uplink_cable;
+  bool uplink_lag = false;  // cables between two switches are one link
 };
 
 // Which ports of a switch a template uses, by index. Ports slower than a quarter of the fastest are for service.
@@ -52,6 +53,8 @@ class FabricBuilder {
   PortRef host_port(std::uint32_t host, std::uint32_t number, std::uint32_t subnet, std::uint32_t member);
   static PortRef switch_port(std::uint32_t device, std::uint32_t port) { return {device, PortRef::kSwitch, port}; }
   void join(const PortRef& a, const PortRef& b, const CableSpec& cable);
+  // The last `count` links are one LAG.
+  void bundle(std::uint32_t count);
   // Subnets are /24 and begin at 10.0.0.0, shorter when more hosts than that are in one.
   void set_subnet_members(std::uint32_t largest);
 

@@ -51,6 +51,7 @@ void join_spines(FabricBuilder& builder, const std::vector<std::uint32_t>& leave
         builder.join(FabricBuilder::switch_port(leaves[l], up[s * spec.uplinks + u]),
                      FabricBuilder::switch_port(spine, down[l * spec.uplinks + u]), spec.uplink_cable);
       }
+      if (spec.uplink_lag) builder.bundle(spec.uplinks);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "results/explanation.h"
 #include "results/forwarder_results.h"
 #include "results/job_timeline.h"
+#include "results/lag_results.h"
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
@@ -196,6 +197,7 @@ std::string report_body(const Lab& lab, const RunResult& result) {
   out += drop_section(result);
   out += pause_section(result);
   out += switch_section(result);
+  out += lag_section(lab, result);
   out += forwarder_section(result);
   out += wire_section(result);
   out += counter_section(result);

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "results/json_rows.h"
 #include "results/json_stream.h"
+#include "results/lag_results.h"
 #include "results/lossless_loss.h"
 #include "results/pause_rows.h"
 #include "results/workload_kind.h"
@@ -90,6 +91,13 @@ Json latency_object(const WorkloadLatency& each) {
   return x;
 }
 
+Json lag_object(const LagDirection& each) {
+  Json x{{"name", each.name}, {"from", each.from}, {"to", each.to}, {"rate_bps", each.rate_bps}};
+  for (const LagMember& member : each.members)
+    x["members"].push_back({{"port", member.port}, {"packets", member.packets}, {"bytes", member.bytes}});
+  return x;
+}
+
 void write_switch(JsonStream& out, const SwitchOutcome& each, const fabric::AddressBook& book) {
   Json j;
   j["name"] = each.config->name;
@@ -150,6 +158,9 @@ void results_json(const Lab& lab, const RunResult& result, const TextSink& sink,
   write_list(out, "ports", result.ports, [&](const auto& each) { write_item(out, text, add_port, each); });
   if (!result.switches.empty()) {
     write_list(out, "switches", result.switches, [&](const auto& each) { write_switch(out, each, result.book); });
+    if (!lab.lags.empty())
+      write_list(out, "lags", lag_directions(lab, result),
+                 [&](const LagDirection& each) { out.item(lag_object(each).dump()); });
     out.value("circular_waits", Json(result.circular_waits).dump());
   }
   if (!queues.empty()) {

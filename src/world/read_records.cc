@@ -255,6 +255,15 @@ void read_route_groups(World& world, std::uint32_t index, RunResult& result) {
     for (std::size_t i = 0; i < group.count; ++i)
       out.ports.push_back(world.book()[setup.ports[table.members[group.first + i]].port_id].name);
   }
+  for (const LagConfig& lag : world.lab().lags) {
+    RouteGroupEvidence members;
+    for (std::uint32_t link : lag.links) {
+      for (const PortRef& end : {world.lab().links[link].a, world.lab().links[link].b}) {
+        if (end.is_switch() && end.host == index) members.ports.push_back(port_name(world.lab(), end));
+      }
+    }
+    if (!members.ports.empty()) result.route_groups.push_back(std::move(members));
+  }
 }
 
 }  // namespace

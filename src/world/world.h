@@ -149,7 +149,7 @@ class World {
 
   // world_fabric.cc
   void add_switches();
-  std::vector<fabric::FabricEdge> fabric_edges() const;
+  std::vector<fabric::FabricEdge> fabric_edges(const std::vector<bool>& up) const;
   void set_routes(std::vector<fabric::SwitchSetup>& setups) const;
   std::vector<bool> edge_switches() const;
   std::vector<fabric::RouteTable> routes_over(const std::vector<fabric::FabricEdge>& edges) const;

@@ -49,18 +49,25 @@ std::vector<LinkStateChange> link_state_changes(const Lab& lab) {
   return changes;
 }
 
-std::vector<fabric::FabricEdge> World::fabric_edges() const {
+// One per link, so that a link's number finds it; cables of hosts are never up here. A LAG is its first link, up while
+// any of its members is.
+std::vector<fabric::FabricEdge> World::fabric_edges(const std::vector<bool>& up) const {
   std::vector<fabric::FabricEdge> edges;
-  for (const LinkConfig& link : lab_.links) {
+  for (std::size_t l = 0; l < lab_.links.size(); ++l) {
+    const LinkConfig& link = lab_.links[l];
     fabric::FabricEdge edge;
-    edge.up = link.a.is_switch() && link.b.is_switch();
-    if (edge.up) {
+    edge.up = link.a.is_switch() && link.b.is_switch() && up[l];
+    if (link.lag) {
+      const std::vector<std::uint32_t>& members = lab_.lags[*link.lag].links;
+      edge.up = l == members.front() && std::any_of(members.begin(), members.end(), [&](auto m) { return up[m]; });
+    }
+    if (link.a.is_switch() && link.b.is_switch()) {
       edge.a = link.a.host;
       edge.b = link.b.host;
       edge.a_port = static_cast<std::uint16_t>(plan_.cabled_index_of(link.a));
       edge.b_port = static_cast<std::uint16_t>(plan_.cabled_index_of(link.b));
     }
-    edges.push_back(edge);  // one per link, so that a link's number finds it; cables of hosts are never up here
+    edges.push_back(edge);
   }
   return edges;
 }
@@ -84,9 +91,9 @@ std::vector<fabric::RouteTable> World::routes_over(const std::vector<fabric::Fab
 
 // Routes at the start, and again after every planned change, when each switch has noticed.
 void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
-  std::vector<fabric::FabricEdge> edges = fabric_edges();
+  std::vector<bool> links_up(lab_.links.size(), true);
   auto add_epoch = [&](Time_ps change_ps, bool first) {
-    std::vector<fabric::RouteTable> tables = routes_over(edges);
+    std::vector<fabric::RouteTable> tables = routes_over(fabric_edges(links_up));
     for (std::size_t s = 0; s < tables.size(); ++s) {
       Time_ps from_ps = first ? 0 : change_ps + lab_.switches[s].routing.convergence_ps;
       setups[s].routes.push_back({from_ps, std::move(tables[s])});
@@ -103,7 +110,7 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
         setups[end.host].link_changes.push_back({changes[i].time_ps, plan_.cabled_index_of(end), changes[i].up});
     }
     if (link.a.is_switch() && link.b.is_switch()) {
-      edges[changes[i].link].up = changes[i].up;
+      links_up[changes[i].link] = changes[i].up;
       changed = true;
     }
     bool last_of_instant = i + 1 == changes.size() || changes[i + 1].time_ps != changes[i].time_ps;
@@ -113,9 +120,9 @@ void World::set_routes(std::vector<fabric::SwitchSetup>& setups) const {
 }
 
 void World::plan_routes(Time_ps now_ps) {
-  std::vector<fabric::FabricEdge> edges = fabric_edges();
-  for (std::size_t l = 0; l < edges.size(); ++l) edges[l].up = edges[l].up && is_link_up(l);
-  std::vector<fabric::RouteTable> tables = routes_over(edges);
+  std::vector<bool> links_up;
+  for (std::size_t l = 0; l < lab_.links.size(); ++l) links_up.push_back(is_link_up(l));
+  std::vector<fabric::RouteTable> tables = routes_over(fabric_edges(links_up));
   for (std::size_t s = 0; s < tables.size(); ++s)
     switches_[s]->plan_routes({now_ps + lab_.switches[s].routing.convergence_ps, std::move(tables[s])});
 }
@@ -142,7 +149,8 @@ std::optional<std::uint32_t> World::first_route(std::uint32_t port, std::uint32_
 void World::add_switches() {
   std::vector<fabric::SwitchSetup> setups(lab_.switches.size());
   set_routes(setups);
-  flood_ = std::make_unique<fabric::FloodTree>(static_cast<std::uint32_t>(lab_.switches.size()), fabric_edges());
+  flood_ = std::make_unique<fabric::FloodTree>(static_cast<std::uint32_t>(lab_.switches.size()),
+                                               fabric_edges(std::vector<bool>(lab_.links.size(), true)));
   flood_subnets_.assign(plan_.subnets.size(), kNoId);
   for (const LinkConfig& link : lab_.links) {
     if (link.a.is_switch() == link.b.is_switch()) continue;
@@ -157,6 +165,15 @@ void World::add_switches() {
     setup.model = config.model;
     setup.qos = config.qos;
     setup.routing = config.routing;
+    for (const LagConfig& lag : lab_.lags) {
+      std::vector<std::uint16_t> ports;
+      for (std::uint32_t l : lag.links) {
+        for (const PortRef& end : {lab_.links[l].a, lab_.links[l].b}) {
+          if (end.is_switch() && end.host == s) ports.push_back(static_cast<std::uint16_t>(plan_.cabled_index_of(end)));
+        }
+      }
+      if (!ports.empty()) setup.lags.add(std::move(ports));
+    }
     setup.number = s;
     setup.seed = lab_.seed;
     setup.record = record_;

@@ -1,0 +1,31 @@
+// `lag` of links: those with one name are one link between two switches.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "labfile/sections.h"
+
+namespace weft::lab {
+
+class LagReader {
+ public:
+  // Of the link that is read and will be the next in Lab::links; `joined`: its ends are known.
+  void add(const YamlNode& name, bool joined, LabContext& context);
+  // Once all links are read: what the members of each must have in common.
+  void settle(LabContext& context) const;
+
+ private:
+  struct Named {
+    std::uint32_t lag = 0;
+    std::vector<Place> places;  // of its members
+    bool complete = true;       // false: a link was reported
+  };
+  std::map<std::string, Named, std::less<>> named_;
+};
+
+// Members are chosen by hash alone: a switch with a LAG that balances in another way is refused.
+void check_lag_balancing(LabContext& context, const YamlNode* routing);
+
+}  // namespace weft::lab
