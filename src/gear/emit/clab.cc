@@ -52,6 +52,7 @@ std::string clab_switch(const SwitchJob& job, bool sonic_vs) {
         "        - {}/daemons:/etc/frr/daemons\n      exec:\n        - sysctl -w net.ipv4.ip_forward=1\n"
         "        - sysctl -w net.ipv6.conf.all.forwarding=1\n",
         kFrrImage, node, node);
+    for (const std::string& command : bond_commands(job)) text += fmt::format("        - {}\n", command);
     for (const RoutedVlan& vlan : job.router().vlans) {
       const std::string name = linux_vlan_name(vlan);
       text += fmt::format(
@@ -116,7 +117,8 @@ void emit_containerlab(const lab::Lab& lab, const RoutingPlan& plan, const EmitO
     text += clab_switch(job, sonic_vs);
     if (sonic_vs) {
       out.file("config_db.json", sonic_config(job, out));
-      const InterfaceNames names{sonic_name, capital_vlan_name, false};  // INTERFACE tables have the addresses
+      const InterfaceNames names{sonic_name, capital_vlan_name, false,
+                                 "PortChannel"};  // INTERFACE tables have the addresses
       if (routed) out.file("frr.conf", frr_conf(job, names));
       load += load_commands(job);
     } else {

@@ -101,11 +101,33 @@ std::string eos_watchdog(const Contract& contract, SwitchOutput& out) {
       dog.action == fabric::WatchdogAction::kDrop ? "drop" : "no-drop");
 }
 
+std::string eos_address(const SwitchJob& job, const RoutedLink& link) {
+  return std::string("   no switchport\n") +
+         (job.options.numbered ? fmt::format("   ip address {}/31\n", link.address) : std::string("   ipv6 enable\n"));
+}
+
+// QoS of a LAG is that of the Port-Channel, with its members' PFC.
+std::string eos_lags(const SwitchJob& job, SwitchOutput& out) {
+  std::string text;
+  for (const RoutedLink& link : job.router().links) {
+    if (link.lag == 0) continue;
+    text += fmt::format("interface Port-Channel{}\n   description {}\n   mtu {}\n", link.lag,
+                        job.lab.switches[link.peer].name, std::min(job.port(link.port).mtu_B, kEosMtu_B));
+    text += job.routes() ? eos_address(job, link) : std::string("   switchport\n");
+    text += fmt::format("   qos trust {}\n   service-profile ROCE\n!\n",
+                        job.contract.qos.trust == fabric::Trust::kDscp ? "dscp" : "cos");
+  }
+  if (!text.empty() && !job.hashes_ports())
+    out.note("lag_hash: layer2+3: the fields that a LAG hashes by are in a load-balance profile of each platform");
+  return text;
+}
+
 std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
   std::string text;
   for (const ContractPort& port : job.contract.ports) {
     const std::int64_t mtu_B = std::min(port.mtu_B, kEosMtu_B);
     if (mtu_B < port.mtu_B) out.note(fmt::format("mtu {}: EOS takes {} at most", port.mtu_B, kEosMtu_B));
+    const RoutedLink* lag = job.lag_of(port.number);
     const bool routed = job.routes() && !port.to_host;
     text += fmt::format("interface {}\n   description {}\n   mtu {}\n   speed forced {}gfull\n   {}\n",
                         eos_port_name(job.contract.model, port), job.peer_name(port, "eos", eos_port_name), mtu_B,
@@ -113,12 +135,11 @@ std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
                         port.fec == lab::Fec::kNone    ? "no error-correction encoding"
                         : port.fec == lab::Fec::kBaseR ? "error-correction encoding fire-code"
                                                        : "error-correction encoding reed-solomon");
-    if (routed) {
-      text += "   no switchport\n";
+    if (lag != nullptr) {
+      text += fmt::format("   channel-group {} mode active\n   lacp timer fast\n", lag->lag);
+    } else if (routed) {
       for (const RoutedLink& link : job.router().links) {
-        if (link.port != port.number) continue;
-        text +=
-            job.options.numbered ? fmt::format("   ip address {}/31\n", link.address) : std::string("   ipv6 enable\n");
+        if (link.port == port.number) text += eos_address(job, link);
       }
     } else {
       text += job.switchport_lines(port, "   ");
@@ -147,7 +168,7 @@ std::string eos_routing(const SwitchJob& job) {
                           link.peer_address, peer_asn);
     } else {
       text += fmt::format("   neighbor interface {} peer-group FABRIC remote-as {}\n",
-                          eos_port_name(job.contract.model, job.port(link.port)), peer_asn);
+                          job.link_name(link, "Port-Channel", eos_port_name), peer_asn);
     }
   }
   text += "   !\n   address-family ipv4\n      neighbor FABRIC activate\n";
@@ -197,6 +218,7 @@ void emit_eos(const SwitchJob& job, SwitchOutput& out) {
   body += eos_watchdog(contract, out);
   if (job.routes()) body += vlans;
   body += eos_interfaces(job, out);
+  body += eos_lags(job, out);
   if (job.routes()) body += eos_routing(job);
   body += eos_mirrors(job, out);
   out.file("startup-config", head_comment(job, "EOS", "! ") + out.comments("! ") +

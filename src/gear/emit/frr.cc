@@ -8,6 +8,9 @@ namespace weft::gear {
 std::string frr_conf(const SwitchJob& job, const InterfaceNames& names) {
   const Router& router = job.router();
   const bool numbered = job.options.numbered;
+  const auto link_name = [&](const RoutedLink& link) {
+    return link.lag > 0 ? fmt::format("{}{}", names.lag, link.lag) : names.port(job.port(link.port));
+  };
   std::string text =
       fmt::format("frr defaults datacenter\nhostname {}\nservice integrated-vtysh-config\n!\n", job.contract.node);
   if (names.addresses) text += fmt::format("interface lo\n ip address {}/32\nexit\n!\n", router.loopback);
@@ -18,7 +21,7 @@ std::string frr_conf(const SwitchJob& job, const InterfaceNames& names) {
   }
   for (const RoutedLink& link : router.links) {
     if (numbered && !names.addresses) continue;
-    text += fmt::format("interface {}\n", names.port(job.port(link.port)));
+    text += fmt::format("interface {}\n", link_name(link));
     text += numbered ? fmt::format(" ip address {}/31\n", link.address)
                      : std::string(" ipv6 nd ra-interval 6\n no ipv6 nd suppress-ra\n");
     text += "exit\n!\n";
@@ -35,7 +38,7 @@ std::string frr_conf(const SwitchJob& job, const InterfaceNames& names) {
           fmt::format(" neighbor {} remote-as {}\n neighbor {} peer-group FABRIC\n neighbor {} description {}\n",
                       link.peer_address, job.plan.routers[link.peer].asn, link.peer_address, link.peer_address, peer);
     } else {
-      const std::string port = names.port(job.port(link.port));
+      const std::string port = link_name(link);
       text += fmt::format(" neighbor {} interface peer-group FABRIC\n neighbor {} description {}\n", port, port, peer);
     }
   }
@@ -48,6 +51,11 @@ std::string frr_conf(const SwitchJob& job, const InterfaceNames& names) {
 void emit_frr(const SwitchJob& job, SwitchOutput& out) {
   if (job.contract.qos.flow_control != fabric::FlowControl::kNone)
     out.note("FRR routes only: the QoS contract is in the targets sonic, nvue and linux");
+  if (job.has_lag()) {
+    std::string made;
+    for (const std::string& command : bond_commands(job)) made += command + "\n";
+    out.file("bonds.sh", "#!/bin/sh\n# The LAGs that frr.conf routes over, before FRR starts\nset -eu\n" + made, true);
+  }
   emit_frr_files(job, out);
 }
 

@@ -87,12 +87,56 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
 
 }  // namespace
 
+// miimon sees a loss of signal within 100 ms; LACP at its fast rate what has a signal and carries nothing, in 3 s.
+std::vector<std::string> bond_commands(const SwitchJob& job) {
+  const lab::SwitchConfig& device = job.lab.switches[job.device];
+  std::vector<std::string> commands;
+  for (const RoutedLink& link : job.router().links) {
+    if (link.lag == 0) continue;
+    commands.push_back(
+        fmt::format("ip link add name bond{} type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy {}",
+                    link.lag, job.hashes_ports() ? "layer3+4" : "layer2+3"));
+    for (std::uint32_t member : link.members) {
+      const std::string& name = device.ports[member - 1].name;
+      commands.push_back(fmt::format("ip link set dev {} down", name));
+      commands.push_back(fmt::format("ip link set dev {} master bond{}", name, link.lag));
+    }
+    commands.push_back(
+        fmt::format("ip link set dev bond{} mtu {} up", link.lag, device.ports[link.members.front() - 1].mtu_B));
+  }
+  return commands;
+}
+
+namespace {
+
+std::string bond_lines(const SwitchJob& job) {
+  std::string text;
+  for (const std::string& command : bond_commands(job)) text += command + "\n";
+  return text;
+}
+
+// Ports and bonds that a bridge has.
+std::vector<std::string> bridge_ports(const SwitchJob& job, const std::vector<std::uint32_t>& numbers) {
+  std::vector<std::string> names;
+  for (std::uint32_t number : numbers) {
+    const RoutedLink* lag = job.lag_of(number);
+    if (lag == nullptr) {
+      names.push_back(job.lab.switches[job.device].ports[number - 1].name);
+    } else if (lag->port == number) {
+      names.push_back(fmt::format("bond{}", lag->lag));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
 void emit_linux(const SwitchJob& job, SwitchOutput& out) {
   const Contract& contract = job.contract;
   std::string ports, bridges;
-  std::vector<std::string> names;
+  std::vector<std::uint32_t> numbers;
   for (const ContractPort& port : contract.ports) {
-    names.push_back(port.name);
+    numbers.push_back(port.number);
     ports += fmt::format("ip link set dev {} mtu {} up\n", port.name, port.mtu_B) + linux_port(contract, port, out);
   }
   // Routed: a bridge for each subnet of hosts, links to switches by themselves.
@@ -101,7 +145,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
     for (std::uint32_t port : vlan.ports) members.push_back(job.port(port).name);
     if (job.routes()) bridges += linux_bridge(linux_vlan_name(vlan), members);
   }
-  if (!job.routes()) bridges = linux_bridge("br0", names);
+  if (!job.routes()) bridges = linux_bridge("br0", bridge_ports(job, numbers));
   note_mirrors(job, out, "this script has no tc action mirred for it");
   out.note("alpha and pools: devlink sb has them for each port and class, this script leaves the driver's own");
   for (std::uint8_t q : contract.queues()) {
@@ -111,7 +155,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
   }
   out.file("bridge.sh",
            "#!/bin/sh\n" + head_comment(job, "Linux bridge with DCB", "# ") + out.comments("# ") + "set -eu\n" +
-               bridges + ports,
+               bond_lines(job) + bridges + ports,
            true);
   if (job.routes()) emit_frr_files(job, out);
 }

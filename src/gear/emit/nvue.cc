@@ -62,6 +62,25 @@ std::string nvue_ports(const SwitchJob& job) {
   return text;
 }
 
+// A bond is LACP's unless it says static; its fast rate is the default. layer3+4 is what the system hashes by itself.
+std::string nvue_lags(const SwitchJob& job) {
+  std::string text;
+  for (const RoutedLink& link : job.router().links) {
+    if (link.lag == 0) continue;
+    const auto members =
+        job.member_names(link, [](const fabric::SwitchModel&, const ContractPort& each) { return each.name; });
+    text += fmt::format("nv set interface bond{} bond member {}\nnv set interface bond{} link mtu {}\n", link.lag,
+                        fmt::join(members, ","), link.lag, job.port(link.port).mtu_B);
+    if (!job.routes()) text += fmt::format("nv set interface bond{} bridge domain br_default\n", link.lag);
+  }
+  if (text.empty() || job.hashes_ports()) return text;
+  for (const char* field : {"source-mac", "destination-mac", "source-ip", "destination-ip"})
+    text += fmt::format("nv set system forwarding lag-hash {} enabled\n", field);
+  for (const char* field : {"source-port", "destination-port"})
+    text += fmt::format("nv set system forwarding lag-hash {} disabled\n", field);
+  return text;
+}
+
 std::string nvue_routing(const SwitchJob& job) {
   const Router& router = job.router();
   std::string text = fmt::format(
@@ -83,7 +102,8 @@ std::string nvue_routing(const SwitchJob& job) {
   }
   text += fmt::format("nv set vrf default router bgp address-family ipv4-unicast network {}/32\n", router.loopback);
   for (const RoutedLink& link : router.links) {
-    const std::string& port = job.port(link.port).name;
+    const std::string port =
+        job.link_name(link, "bond", [](const fabric::SwitchModel&, const ContractPort& each) { return each.name; });
     if (job.options.numbered) {
       text += fmt::format(
           "nv set interface {} ipv4 address {}/31\nnv set vrf default router bgp neighbor {} remote-as {}\n"
@@ -258,7 +278,8 @@ void emit_nvue(const SwitchJob& job, SwitchOutput& out) {
   if (qos.watchdog.enabled && qos.watchdog.action != fabric::WatchdogAction::kDrop)
     out.note("the watchdog of Cumulus Linux drops; it has no other action");
   if (qos.watchdog.enabled) out.note("NVUE has no restoration time of the watchdog: it looks at each poll");
-  const std::string rest = nvue_ports(job) + (job.routes() ? nvue_routing(job) : "") + nvue_mirrors(job, out);
+  const std::string rest =
+      nvue_ports(job) + nvue_lags(job) + (job.routes() ? nvue_routing(job) : "") + nvue_mirrors(job, out);
   const std::string end = "nv config apply -y\nnv config save\n";
   const std::string long_form = nvue_long_form(job, out);
   const std::string head = "#!/bin/sh\n" + head_comment(job, "NVUE", "# ") + out.comments("# ") +

@@ -83,10 +83,37 @@ std::string nxos_headroom(const Contract& contract) {
   return text;
 }
 
-std::string nxos_interfaces(const SwitchJob& job) {
-  const Contract& contract = job.contract;
+std::string nxos_address(const SwitchJob& job, const RoutedLink& link) {
+  return job.options.numbered
+             ? fmt::format("  ip address {}/31\n", link.address)
+             : std::string("  ip forward\n  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n");
+}
+
+// PFC and the policies of an interface.
+std::string nxos_policies(const Contract& contract, std::uint32_t port) {
   const bool pfc = !contract.pfc_priorities().empty();
   std::string text;
+  if (pfc) text += "  priority-flow-control mode on\n";
+  if (pfc && contract.qos.watchdog.enabled) text += "  priority-flow-control watch-dog-interval on\n";
+  if (pfc) text += fmt::format("  service-policy type queuing input HEADROOM-{}\n", port);
+  return text + "  service-policy type qos input ROCE-IN\n  no shutdown\n";
+}
+
+// Members take the policies of their port-channel.
+std::string nxos_lags(const SwitchJob& job) {
+  std::string text;
+  for (const RoutedLink& link : job.router().links) {
+    if (link.lag == 0) continue;
+    text += fmt::format("interface port-channel{}\n  description {}\n", link.lag, job.lab.switches[link.peer].name);
+    text += job.routes() ? "  no switchport\n" + nxos_address(job, link) : std::string("  switchport\n");
+    text += fmt::format("  mtu {}\n", job.port(link.port).mtu_B) + nxos_policies(job.contract, link.port);
+  }
+  return text;
+}
+
+std::string nxos_interfaces(const SwitchJob& job) {
+  const Contract& contract = job.contract;
+  std::string text = nxos_lags(job);
   for (const ContractPort& port : contract.ports) {
     text += fmt::format("interface {}\n  description {}\n  speed {}\n  fec {}\n  mtu {}\n",
                         nxos_port_name(contract.model, port), job.peer_name(port, "nxos", nxos_port_name),
@@ -95,22 +122,22 @@ std::string nxos_interfaces(const SwitchJob& job) {
                         : port.fec == lab::Fec::kBaseR ? "fc-fec"
                                                        : "rs-fec",
                         port.mtu_B);
+    const RoutedLink* lag = job.lag_of(port.number);
     const bool routed = job.routes() && !port.to_host;
+    if (lag != nullptr) {
+      text += fmt::format("  {}switchport\n  lacp rate fast\n  channel-group {} force mode active\n  no shutdown\n",
+                          routed ? "no " : "", lag->lag);
+      continue;  // the rest is the port-channel's
+    }
     if (routed) {
       text += "  no switchport\n";
       for (const RoutedLink& link : job.router().links) {
-        if (link.port != port.number) continue;
-        text += job.options.numbered
-                    ? fmt::format("  ip address {}/31\n", link.address)
-                    : std::string("  ip forward\n  ipv6 address use-link-local-only\n  ipv6 link-local use-bia\n");
+        if (link.port == port.number) text += nxos_address(job, link);
       }
     } else {
       text += job.switchport_lines(port, "  ");
     }
-    if (pfc) text += "  priority-flow-control mode on\n";
-    if (pfc && contract.qos.watchdog.enabled) text += "  priority-flow-control watch-dog-interval on\n";
-    if (pfc) text += fmt::format("  service-policy type queuing input HEADROOM-{}\n", port.number);
-    text += "  service-policy type qos input ROCE-IN\n  no shutdown\n";
+    text += nxos_policies(contract, port.number);
   }
   return text;
 }
@@ -131,7 +158,7 @@ std::string nxos_routing(const SwitchJob& job) {
     const std::uint32_t peer_asn = job.plan.routers[link.peer].asn;
     text += fmt::format(
         "  neighbor {}\n    remote-as {}\n    description {}\n    timers 3 9\n    address-family ipv4 unicast\n",
-        job.options.numbered ? link.peer_address : nxos_port_name(job.contract.model, job.port(link.port)), peer_asn,
+        job.options.numbered ? link.peer_address : job.link_name(link, "port-channel", nxos_port_name), peer_asn,
         job.lab.switches[link.peer].name);
   }
   return text;
@@ -183,6 +210,9 @@ void emit_nxos(const SwitchJob& job, SwitchOutput& out) {
   std::int64_t mtu_B = 1500;
   for (const ContractPort& port : contract.ports) mtu_B = std::max(mtu_B, port.mtu_B);
   std::string features = job.routes() ? "feature bgp\nfeature interface-vlan\n" : "";
+  if (job.has_lag())
+    features +=
+        fmt::format("feature lacp\nport-channel load-balance src-dst {}\n", job.hashes_ports() ? "ip-l4port" : "ip");
   std::string vlans;
   for (const RoutedVlan& vlan : job.router().vlans) vlans += fmt::format("vlan {}\n", vlan.id);
   const fabric::WatchdogConfig& dog = qos.watchdog;

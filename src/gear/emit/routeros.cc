@@ -79,6 +79,18 @@ std::string routeros_pfc(const Contract& contract, SwitchOutput& out) {
       fmt::join(classes, ","), fmt::join(classes, ","));
 }
 
+std::string routeros_lags(const SwitchJob& job) {
+  if (!job.has_lag()) return "";
+  std::string text = "/interface bonding\n";
+  for (const RoutedLink& link : job.router().links) {
+    if (link.lag > 0)
+      text += fmt::format("add name=bond{} mode=802.3ad lacp-rate=1sec transmit-hash-policy={} mtu={} slaves={}\n",
+                          link.lag, job.hashes_ports() ? "layer-3-and-4" : "layer-2-and-3", job.port(link.port).mtu_B,
+                          fmt::join(job.member_names(link, routeros_port_name), ","));
+  }
+  return text;
+}
+
 std::string routeros_ports(const SwitchJob& job) {
   const Contract& contract = job.contract;
   const bool by_dscp = contract.qos.trust == fabric::Trust::kDscp;
@@ -104,9 +116,13 @@ std::string routeros_ports(const SwitchJob& job) {
       text += fmt::format(" egress-rate-queue{}={}.0Gbps", q, port.rate_bps / 1'000'000'000);
     text += "\n";
   }
+  text += routeros_lags(job);
   text += "/interface bridge\nadd name=bridge\n/interface bridge port\n";
   for (const ContractPort& port : contract.ports) {
-    if (port.to_host || !job.routes())
+    const RoutedLink* lag = job.lag_of(port.number);
+    if (lag != nullptr && lag->port == port.number && !job.routes())
+      text += fmt::format("add bridge=bridge interface=bond{}\n", lag->lag);
+    if (lag == nullptr && (port.to_host || !job.routes()))
       text += fmt::format("add bridge=bridge interface={}\n", routeros_port_name(contract.model, port));
   }
   return text;
@@ -131,8 +147,8 @@ std::string routeros_routing(const SwitchJob& job, SwitchOutput& out) {
   if (!job.options.numbered) out.note("RouterOS has no BGP unnumbered: the numbered variant is written");
   text += fmt::format("/ip address\nadd address={}/32 interface=loopback\n", router.loopback);
   for (const RoutedLink& link : router.links)
-    text += fmt::format("add address={}/31 interface={}\n", link.address,
-                        routeros_port_name(job.contract.model, job.port(link.port)));
+    text +=
+        fmt::format("add address={}/31 interface={}\n", link.address, job.link_name(link, "bond", routeros_port_name));
   for (const RoutedVlan& vlan : router.vlans)
     text +=
         fmt::format("add address={}/{} interface=bridge comment=\"{}\"\n", vlan.gateway, vlan.prefix_bits, vlan.subnet);

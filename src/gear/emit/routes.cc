@@ -60,11 +60,12 @@ class Planner {
     }
     std::uint32_t next_link = free_block(lab_, {0x0afe0000, 0xac1e0000, 0xc0a80000});
     for (const lab::LinkConfig& link : lab_.links) {
+      if (link.lag && &link != &lab_.links[lab_.lags[*link.lag].links.front()]) continue;
       if (link.a.is_switch() && link.b.is_switch()) {
         const std::string a = v4_text(next_link), b = v4_text(next_link + 1);
         next_link += 2;
-        plan_.routers[link.a.host].links.push_back({link.a.port + 1, link.b.host, a, b});
-        plan_.routers[link.b.host].links.push_back({link.b.port + 1, link.a.host, b, a});
+        add_link(link, link.a, link.b.host, a, b);
+        add_link(link, link.b, link.a.host, b, a);
       } else if (link.a.is_switch() != link.b.is_switch()) {
         const bool a_is_switch = link.a.is_switch();
         add_host(a_is_switch ? link.a : link.b, a_is_switch ? link.b : link.a);
@@ -72,6 +73,8 @@ class Planner {
     }
     for (Router& router : plan_.routers) {
       std::sort(router.links.begin(), router.links.end(), [](const auto& x, const auto& y) { return x.port < y.port; });
+      std::uint32_t lag = 0;
+      for (RoutedLink& link : router.links) link.lag = link.members.empty() ? 0 : ++lag;
       for (RoutedVlan& vlan : router.vlans) std::sort(vlan.ports.begin(), vlan.ports.end());
     }
     plan_.routed = homes_.size() > 1;
@@ -99,6 +102,19 @@ class Planner {
       plan_.routers[order[i]].asn = first + i;
       plan_.routers[order[i]].loopback = v4_text(loopbacks + i + 1);
     }
+  }
+
+  void add_link(const lab::LinkConfig& link, const lab::PortRef& end, std::uint32_t peer, const std::string& address,
+                const std::string& peer_address) {
+    RoutedLink made{end.port + 1, peer, address, peer_address, 0, {}};
+    const std::vector<std::uint32_t> links = link.lag ? lab_.lags[*link.lag].links : std::vector<std::uint32_t>{};
+    for (std::uint32_t each : links) {
+      const lab::LinkConfig& member = lab_.links[each];
+      made.members.push_back((member.a.host == end.host ? member.a : member.b).port + 1);
+    }
+    std::sort(made.members.begin(), made.members.end());
+    if (!made.members.empty()) made.port = made.members.front();
+    plan_.routers[end.host].links.push_back(std::move(made));
   }
 
   void add_host(const lab::PortRef& device, const lab::PortRef& host) {

@@ -22,10 +22,12 @@ struct RoutedVlan {
 };
 
 struct RoutedLink {
-  std::uint32_t port = 0;  // number from 1
+  std::uint32_t port = 0;  // number from 1; of a LAG its first
   std::uint32_t peer = 0;  // switch
   std::string address;     // "10.254.0.0", of the numbered variant: a /31
   std::string peer_address;
+  std::uint32_t lag = 0;               // its number on this switch, from 1; 0: one cable
+  std::vector<std::uint32_t> members;  // ports of the LAG
 };
 
 struct Router {

@@ -12,7 +12,6 @@
 #include "gear/emit/mirrors.h"
 #include "gear/emit/switch.h"
 #include "model/qos_words.h"
-#include "model/sonic_ranges.h"
 
 namespace weft::gear {
 namespace {
@@ -25,31 +24,6 @@ constexpr int kMaxDynamicTh = 7;           // sonic-buffer-profile.yang
 
 std::string number(std::int64_t value) {
   return fmt::format("{}", value);
-}
-
-std::string fec_word(lab::Fec fec) {
-  return fec == lab::Fec::kNone ? "none" : fec == lab::Fec::kBaseR ? "fc" : "rs";
-}
-
-struct WatchdogTimes {
-  std::int64_t detection_ms = 0, restoration_ms = 0, poll_ms = 0;
-  friend bool operator==(const WatchdogTimes&, const WatchdogTimes&) = default;
-};
-
-WatchdogTimes asked_watchdog(const fabric::WatchdogConfig& dog) {
-  return {whole_ms(dog.detection_ps), whole_ms(dog.restoration_ps), whole_ms(dog.poll_ps)};
-}
-
-// The nearest times that PFC_WD and pfcwd take (sonic-pfcwd.yang): the poll is never above the other two.
-WatchdogTimes sonic_watchdog(const fabric::WatchdogConfig& dog) {
-  WatchdogTimes times = asked_watchdog(dog);
-  const auto within = [](std::int64_t ms, Time_ps most_ps) -> std::int64_t {
-    return std::clamp<std::int64_t>(ms, lab::kSonicWatchdogMin_ps / kMillisecond_ps, most_ps / kMillisecond_ps);
-  };
-  times.detection_ms = within(times.detection_ms, lab::kSonicDetectionMax_ps);
-  times.restoration_ms = within(times.restoration_ms, lab::kSonicRestorationMax_ps);
-  times.poll_ms = std::min({within(times.poll_ms, lab::kSonicPollMax_ps), times.detection_ms, times.restoration_ms});
-  return times;
 }
 
 // Profiles with equal values have one name: the wished one, or with a number behind.
@@ -88,6 +62,7 @@ class SonicWriter {
     }
     watchdog();
     mirrors();
+    lags();
     if (job_.routes()) routing();
     Json filled = Json::object();
     for (const auto& [name, table] : json_.items()) {
@@ -155,7 +130,7 @@ class SonicWriter {
     entry["admin_status"] = "up";
     entry["speed"] = number(port.rate_bps / 1'000'000);
     entry["mtu"] = number(port.mtu_B);
-    entry["fec"] = fec_word(port.fec);
+    entry["fec"] = sonic_fec(port.fec);
     entry["description"] = job_.peer_name(
         port, "sonic", [](const fabric::SwitchModel&, const ContractPort& other) { return other.sonic_name; });
     json_["CABLE_LENGTH"]["AZURE"][name] = fmt::format("{}m", whole_metres(port.length_mm));
@@ -279,6 +254,31 @@ class SonicWriter {
     }
   }
 
+  static std::string lag_name(const RoutedLink& link) { return fmt::format("PortChannel{}", link.lag); }
+
+  void lags() {
+    for (const RoutedLink& link : job_.router().links) {
+      if (link.lag == 0) continue;
+      Json& entry = json_["PORTCHANNEL"][lag_name(link)];
+      entry["admin_status"] = "up";
+      entry["lacp_key"] = "auto";
+      entry["fast_rate"] = "true";
+      entry["min_links"] = "1";
+      entry["mtu"] = number(job_.port(link.port).mtu_B);
+      for (std::uint32_t member : link.members)
+        json_["PORTCHANNEL_MEMBER"][fmt::format("{}|{}", lag_name(link), job_.port(member).sonic_name)] =
+            Json::object();
+    }
+    if (!job_.has_lag()) return;
+    Json& fields = json_["SWITCH_HASH"]["GLOBAL"]["lag_hash"];
+    fields = {"SRC_IP", "DST_IP"};
+    if (job_.hashes_ports()) {
+      for (const char* field : {"IP_PROTOCOL", "L4_SRC_PORT", "L4_DST_PORT"}) fields.push_back(field);
+    } else {
+      for (const char* field : {"SRC_MAC", "DST_MAC"}) fields.push_back(field);
+    }
+  }
+
   void routing() {
     const Router& router = job_.router();
     json_["LOOPBACK_INTERFACE"]["Loopback0"] = Json::object();
@@ -293,13 +293,14 @@ class SonicWriter {
       json_["VLAN_INTERFACE"][fmt::format("{}|{}/{}", name, vlan.gateway, vlan.prefix_bits)] = Json::object();
     }
     for (const RoutedLink& link : router.links) {
-      const std::string& port = job_.port(link.port).sonic_name;
-      json_["INTERFACE"][port] = Json::object();
+      const std::string port = link.lag > 0 ? lag_name(link) : job_.port(link.port).sonic_name;
+      Json& interfaces = json_[link.lag > 0 ? "PORTCHANNEL_INTERFACE" : "INTERFACE"];
+      interfaces[port] = Json::object();
       if (!job_.options.numbered) {
-        json_["INTERFACE"][port]["ipv6_use_link_local_only"] = "enable";
+        interfaces[port]["ipv6_use_link_local_only"] = "enable";
         continue;
       }
-      json_["INTERFACE"][fmt::format("{}|{}/31", port, link.address)] = Json::object();
+      interfaces[fmt::format("{}|{}/31", port, link.address)] = Json::object();
       Json& neighbor = json_["BGP_NEIGHBOR"][link.peer_address];
       neighbor["asn"] = number(job_.plan.routers[link.peer].asn);
       neighbor["local_addr"] = link.address;
@@ -316,58 +317,6 @@ class SonicWriter {
   Json json_;
 };
 
-std::string sonic_commands(const SwitchJob& job, const SwitchOutput& out) {
-  const Contract& contract = job.contract;
-  const fabric::SwitchQos& qos = contract.qos;
-  std::string text =
-      "#!/bin/sh\n" + head_comment(job, "SONiC commands", "# ") + out.comments("# ") +
-      "#\n# Maps, buffers and schedulers have no command: config load merges them from config_db.json.\n"
-      "# What the switch has and this file lacks stays: a BUFFER_PG|Ethernet0|3-4 or a QUEUE|Ethernet0|3-4 of the "
-      "image\n"
-      "# lies over |3 here. Before the first load delete BUFFER_PG, BUFFER_QUEUE and QUEUE entries of ranges\n"
-      "# (`sonic-db-cli CONFIG_DB keys 'BUFFER_PG|*'`, `sonic-db-cli CONFIG_DB del KEY`), and compare afterwards:\n"
-      "# weft import of `show runningconfiguration all`, --against the lab.\n"
-      "# A changed buffer_model acts after `config save -y` and `config reload -y`, which stops traffic.\n"
-      "# Never `config qos reload` on a switch in service: it writes the image's own template.\nset -eu\n"
-      "cd \"$(dirname \"$0\")\"\nconfig load -y ./config_db.json\n";
-  if (job.routes() && !job.options.numbered)
-    text +=
-        "# Mode split-unified: the bgp container keeps this file. In mode split it deletes it at its start.\n"
-        "cp ./frr.conf /etc/sonic/frr/frr.conf\n";
-  for (std::uint8_t q : contract.queues()) {
-    const fabric::EcnRamp& ecn = qos.queues[q].ecn;
-    if (!ecn.enabled) continue;
-    const std::int64_t drop = whole_percent(ecn.probability_ppb);
-    text += fmt::format(
-        "ecnconfig -p WEFT_QUEUE{} -gmin {} -gmax {} -gdrop {} -ymin {} -ymax {} -ydrop {} -rmin {} -rmax {} "
-        "-rdrop {}\n",
-        q, ecn.min_B, ecn.max_B, drop, ecn.min_B, ecn.max_B, drop, ecn.min_B, ecn.max_B, drop);
-  }
-  for (const ContractPort& port : contract.ports) {
-    const std::string& name = port.sonic_name;
-    text += fmt::format("config interface speed {} {}\nconfig interface fec {} {}\nconfig interface mtu {} {}\n", name,
-                        port.rate_bps / 1'000'000, name, fec_word(port.fec), name, port.mtu_B);
-    for (std::uint8_t priority : contract.pfc_priorities())
-      text += fmt::format("config interface pfc priority {} {} on\n", name, priority);
-  }
-  if (qos.watchdog.enabled && !contract.pfc_priorities().empty()) {
-    const WatchdogTimes times = sonic_watchdog(qos.watchdog);
-    text += fmt::format("pfcwd interval {}\n", times.poll_ms);
-    for (const ContractPort& port : contract.ports)
-      text += fmt::format("pfcwd start --action {} --restoration-time {} {} {}\n",
-                          lab::word_of(lab::watchdog_words(), qos.watchdog.action), times.restoration_ms,
-                          port.sonic_name, times.detection_ms);
-  } else {
-    text += "pfcwd stop\n";
-  }
-  text += "config save -y\n";
-  if (job.routes())
-    text +=
-        "# The routing mode is read when the container starts: its BGP sessions go down for it.\nsystemctl restart "
-        "bgp\n";
-  return text + "# Look: show pfc counters; show priority-group watermark headroom; pfcwd show stats\n";
-}
-
 }  // namespace
 
 std::string sonic_config(const SwitchJob& job, SwitchOutput& out) {
@@ -380,7 +329,8 @@ void emit_sonic(const SwitchJob& job, SwitchOutput& out) {
   out.file("config_db.json", std::move(config));
   out.file("commands.sh", sonic_commands(job, out), true);
   if (job.routes() && !job.options.numbered) {
-    const InterfaceNames names{sonic_name, capital_vlan_name, false};  // INTERFACE tables have the addresses
+    const InterfaceNames names{sonic_name, capital_vlan_name, false,
+                               "PortChannel"};  // INTERFACE tables have the addresses
     out.file("frr.conf", "! " + job.contract.node +
                              ": /etc/sonic/frr/frr.conf of the bgp container, routing mode split-unified\n" +
                              frr_conf(job, names));

@@ -37,6 +37,27 @@ std::string SwitchJob::switchport_lines(const ContractPort& port, std::string_vi
   return text;
 }
 
+const RoutedLink* SwitchJob::lag_of(std::uint32_t number) const {
+  for (const RoutedLink& link : router().links) {
+    if (std::find(link.members.begin(), link.members.end(), number) != link.members.end()) return &link;
+  }
+  return nullptr;
+}
+
+std::string SwitchJob::link_name(const RoutedLink& link, std::string_view lag, PortNamer name) const {
+  return link.lag > 0 ? fmt::format("{}{}", lag, link.lag) : name(contract.model, port(link.port));
+}
+
+std::vector<std::string> SwitchJob::member_names(const RoutedLink& link, PortNamer name) const {
+  std::vector<std::string> names;
+  for (std::uint32_t member : link.members) names.push_back(name(contract.model, port(member)));
+  return names;
+}
+
+bool SwitchJob::has_lag() const {
+  return std::any_of(router().links.begin(), router().links.end(), [](const RoutedLink& each) { return each.lag > 0; });
+}
+
 ContractPort named_port(const lab::SwitchConfig& device, std::uint32_t number) {
   ContractPort port;
   port.name = device.ports[number - 1].name;

@@ -31,6 +31,14 @@ struct SwitchJob {
   std::int64_t vlan_mtu_B(const RoutedVlan& vlan) const;
   // The other end of a cable: "spine0:Ethernet4/1" where that switch runs the target too, else as the lab has it.
   std::string peer_name(const ContractPort& port, std::string_view target, PortNamer name) const;
+  // The LAG that a port is a member of, or null.
+  const RoutedLink* lag_of(std::uint32_t port) const;
+  // What routes over a link: the LAG, as `lag` and its number, or the port.
+  std::string link_name(const RoutedLink& link, std::string_view lag, PortNamer name) const;
+  // Members of a LAG, as the system names them.
+  std::vector<std::string> member_names(const RoutedLink& link, PortNamer name) const;
+  bool hashes_ports() const { return lab.switches[device].routing.lag_hash_ports; }
+  bool has_lag() const;
   // `switchport` with the VLAN of the hosts behind a port, as EOS and NX-OS both write it, each line behind `indent`.
   std::string switchport_lines(const ContractPort& port, std::string_view indent) const;
 };
@@ -82,7 +90,10 @@ struct InterfaceNames {
   std::string (*port)(const ContractPort& port);
   std::string (*vlan)(const RoutedVlan& vlan);
   bool addresses = true;  // FRR sets them; false: something else does
+  std::string_view lag = "bond";
 };
+// ip(8): the bonds of a switch that runs Linux, a command each; their ports are down.
+std::vector<std::string> bond_commands(const SwitchJob& job);
 std::string front_name(const ContractPort& port);       // as the lab: "swp1"
 std::string sonic_name(const ContractPort& port);       // "Ethernet0"
 std::string linux_vlan_name(const RoutedVlan& vlan);    // "vlan10"
