@@ -85,7 +85,7 @@ verbs::ThreadPage* say_hello(Process& process, int fd) {
     }
     process.page = static_cast<verbs::ProcessPage*>(map(pages.fd[1], sizeof(verbs::ProcessPage)));
   }
-  pthread_mutex_unlock(&process.mutex);
+  WEFT_REAL(pthread_mutex_unlock)(&process.mutex);
   kernel_call(SYS_close, pages.fd[0]);
   kernel_call(SYS_close, pages.fd[1]);
   if (pages.fd[2] >= 0) kernel_call(SYS_close, pages.fd[2]);
@@ -139,6 +139,7 @@ void disconnect_at_thread_exit(void* state) {
 
 void forget_connections_after_fork() {
   forget_threads_after_fork();
+  forget_waiters_after_fork();
   descriptors().close_reserved();
   if (thread.page != nullptr) kernel_call(SYS_munmap, thread.page, sizeof(verbs::ThreadPage));
   thread = Thread{};

@@ -17,7 +17,7 @@ constinit Descriptors all;
 class Locked {
  public:
   explicit Locked(pthread_mutex_t& mutex) : mutex_(mutex) { preload::lock(mutex_); }
-  ~Locked() { pthread_mutex_unlock(&mutex_); }
+  ~Locked() { WEFT_REAL(pthread_mutex_unlock)(&mutex_); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
 
@@ -103,7 +103,7 @@ void Descriptors::lock() {
 }
 
 void Descriptors::unlock() {
-  pthread_mutex_unlock(&mutex_);
+  WEFT_REAL(pthread_mutex_unlock)(&mutex_);
 }
 
 void Descriptors::renew_lock() {

@@ -63,7 +63,7 @@ class EpollSet {
   class Hold {
    public:
     explicit Hold(pthread_mutex_t& mutex) : mutex_(mutex) { preload::lock(mutex_); }
-    ~Hold() { pthread_mutex_unlock(&mutex_); }
+    ~Hold() { WEFT_REAL(pthread_mutex_unlock)(&mutex_); }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 

@@ -57,7 +57,7 @@ void deliver_waiting(int fd) {
     *at = each->next;
     free(each);
   }
-  pthread_mutex_unlock(&waiting_mutex);
+  WEFT_REAL(pthread_mutex_unlock)(&waiting_mutex);
 }
 
 void add_waiting(int fd, const void* bytes, std::size_t size_B) {
@@ -72,7 +72,7 @@ void add_waiting(int fd, const void* bytes, std::size_t size_B) {
   Waiting** at = &first_waiting;
   while (*at != nullptr) at = &(*at)->next;
   *at = made;
-  pthread_mutex_unlock(&waiting_mutex);
+  WEFT_REAL(pthread_mutex_unlock)(&waiting_mutex);
 }
 
 void take_reply(int fd, const char* bytes, std::size_t size_B) {

@@ -41,6 +41,8 @@ void connect_announced(int fd);
 void list_thread();
 void unlist_thread(Thread& gone);
 void forget_threads_after_fork();
+// lock_waits.cc: those that wait for a lock are threads of the parent.
+void forget_waiters_after_fork();
 
 // counter_trap.cc: makes the CPU's counter trap, and warns once if the kernel cannot.
 void trap_counter();

@@ -130,7 +130,7 @@ WEFT_EXPORT int sigaction(int signal, const struct sigaction* __restrict wanted,
   if (done != 0 && wanted != nullptr) swap_program_action(signal, &program_was);
   const bool went_by_us = (was.sa_flags & SA_SIGINFO) != 0 && was.sa_sigaction == on_signal;
   if (done == 0 && before != nullptr) *before = went_by_us ? program_was : was;
-  pthread_mutex_unlock(&setting);
+  WEFT_REAL(pthread_mutex_unlock)(&setting);
   return done;
 }
 

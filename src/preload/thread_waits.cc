@@ -115,7 +115,7 @@ int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, std::i
   if (is_shared(condition)) {
     wait = {due, reinterpret_cast<std::uintptr_t>(condition) % verbs::kPage_B, 0, count_shared(condition, 0), {}};
   }
-  if (const int error = pthread_mutex_unlock(mutex); error != 0) return error;
+  if (const int error = WEFT_REAL(pthread_mutex_unlock)(mutex); error != 0) return error;
   park(wait);
   pthread_mutex_lock(mutex);
   pthread_testcancel();

@@ -28,7 +28,7 @@ constinit pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 class ListLock {
  public:
   ListLock() { preload::lock(list_mutex); }
-  ~ListLock() { pthread_mutex_unlock(&list_mutex); }
+  ~ListLock() { WEFT_REAL(pthread_mutex_unlock)(&list_mutex); }
   ListLock(const ListLock&) = delete;
   ListLock& operator=(const ListLock&) = delete;
 

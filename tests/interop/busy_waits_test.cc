@@ -32,6 +32,13 @@ TEST(BusyWaits, TimePassesInLoopsOfCalls) {
   EXPECT_EQ(Live::ps().find("not deterministic"), std::string::npos) << Live::ps();
 }
 
+TEST(BusyWaits, LocksAroundPollsGoRound) {
+  const Live live(kLab);
+  const std::string one = "mutex 2\nspin 2\nrwlock 2\nsemaphore 2\nc11 2\n";
+  EXPECT_EQ(probe(live, "locks_around_polls"), one + one) << "one that polls, and three";
+  EXPECT_EQ(probe(live, "posts_beside_polls"), "completions 300\nwithin_ms 5\n");
+}
+
 // `weft ps` and `weft down` while a program makes call after call.
 TEST(BusyWaits, WorldIsSeenAndEndsMeanwhile) {
   const Live live(kLab);
