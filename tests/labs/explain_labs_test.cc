@@ -263,13 +263,13 @@ TEST(ExplainLabs, ContextsOfManyQueuePairs) {
     std::string workloads = "workloads=[";
     for (int i = 0; i < 16; ++i)
       workloads += "{name: w" + std::to_string(i) +
-                   ", perftest: read_bw, client: a, server: b, args: -s 16 -t 1 -n 50 -q " +
+                   ", perftest: read_bw, client: h0, server: h1, args: -s 16 -t 1 -n 50 -q " +
                    std::to_string(queue_pairs) + ", start: 0 ms}" + (i < 15 ? ", " : "]");
     return tell("queue-pairs", {workloads, "expect={}"});
   };
   const auto many = told_of(32);
   for (const char* name : {"w0", "w15"}) {
-    const lab::FlowAnswer& flow = many->flow(std::string(name) + "/b:p0>a:p0");
+    const lab::FlowAnswer& flow = many->flow(std::string(name) + "/h1:p0>h0:p0");
     EXPECT_EQ(flow.bottleneck, lab::held::kContext) << flow.because;
     EXPECT_EQ(flow.workload, name);
     EXPECT_EQ(flow.queue_pairs, 32U);
@@ -277,7 +277,7 @@ TEST(ExplainLabs, ContextsOfManyQueuePairs) {
   EXPECT_EQ(many->why.flows.size(), 16U);
   EXPECT_TRUE(many->why.notes.empty());
   const auto few = told_of(1);
-  EXPECT_EQ(few->share("w0/b:p0>a:p0", lab::held::kContext), 0) << "16 fit into the NIC";
+  EXPECT_EQ(few->share("w0/h1:p0>h0:p0", lab::held::kContext), 0) << "16 fit into the NIC";
 }
 
 TEST(ExplainLabs, SprayedFlowsSendAgain) {

@@ -84,7 +84,7 @@ TEST(HostLabs, OrderedWritesToGpu) {
 
 TEST(HostLabs, AcsSendsGpuTrafficThroughRoot) {
   const HostLab direct = run_host_lab("host/relaxed-ordering");
-  const HostLab acs = run_host_lab("host/relaxed-ordering", {"nodes.a.acs=true", "nodes.b.acs=true"});
+  const HostLab acs = run_host_lab("host/relaxed-ordering", {"nodes.h0.acs=true", "nodes.h1.acs=true"});
   // Up and down one uplink, and a longer round trip.
   EXPECT_LT(acs.numbers.at("gpu-ordered").bw_average_Gbps, 0.9 * direct.numbers.at("gpu-ordered").bw_average_Gbps);
   EXPECT_LE(acs.numbers.at("gpu").bw_average_Gbps, direct.numbers.at("gpu").bw_average_Gbps);

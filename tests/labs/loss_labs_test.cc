@@ -107,7 +107,7 @@ TEST(SelectiveRepeatIncast, WindowsBoundQueue) {
   // Half of the window, half of the queue, and the wire is still full.
   const std::string half = "{selective_repeat: true, tx_psn_window: 256 packets}";
   const Played smaller =
-      play("selective-repeat-incast", {"nodes.a.nics[0].set=" + half, "nodes.b.nics[0].set=" + half});
+      play("selective-repeat-incast", {"nodes.h0.nics[0].set=" + half, "nodes.h1.nics[0].set=" + half});
   const auto smaller_B = static_cast<double>(smaller.port("leaf0:swp2").counters.max_queue_B[kRoce] +
                                              smaller.port("leaf0:swp2").counters.max_queue_B[0]);
   EXPECT_NEAR(smaller_B / queue_B, 0.5, 0.05);
@@ -119,7 +119,7 @@ TEST(Spray, NeedsOutOfOrderPlacement) {
   const Played repeats = play("spray");
   const Played level = play("spray", {"routing.balancing=adaptive"});
   std::vector<std::string> plain;
-  for (const char* host : {"a", "b", "c", "d"}) plain.push_back(fmt::format("nodes.{}.nics[0].set={{}}", host));
+  for (const char* host : {"h0", "h1", "h2", "h3"}) plain.push_back(fmt::format("nodes.{}.nics[0].set={{}}", host));
   const Played goes_back = play("spray", plain);
   for (std::size_t i : {0U, 1U}) {
     EXPECT_GT(gbps(repeats.flows()[i]), 75) << i;

@@ -103,7 +103,8 @@ const std::map<std::string, std::map<std::string, Expected>> kHostLabs = {
     {"gpudirect-on-off", {}},  // flows
     {"narrow-slot", {{"x16", {"", 0}}, {"x4-out", {"PCIe", 73}}, {"x4-in", {"PCIe (receiver)", 73}}}},
     {"numa-near-far-200g", {{"near", {"", 0}}, {"far", {"NUMA", 54}}, {"far-memory", {"NUMA (receiver)", 54}}}},
-    {"pause-origin", {{"a-to-c", {"paused", 50}}, {"b-to-c", {"paused", 50}}, {"d-to-e", {"PCIe (receiver)", 73}}}},
+    {"pause-origin",
+     {{"h0-to-h2", {"paused", 50}}, {"h1-to-h2", {"paused", 50}}, {"h3-to-h4", {"PCIe (receiver)", 73}}}},
     {"read-request-size",
      {{"write-128", {"PCIe read requests", 44}},
       {"write-256", {"", 0}},
@@ -141,16 +142,16 @@ TEST(VerdictLabs, NamesCauseInEveryHostLab) {
 }
 
 TEST(VerdictLabs, PauseOriginEndsWithWideSlot) {
-  std::optional<lab::Lab> lab = read("host/pause-origin", {"nodes.e.nics[0].slot=slot1"});
+  std::optional<lab::Lab> lab = read("host/pause-origin", {"nodes.h4.nics[0].slot=slot1"});
   ASSERT_TRUE(lab);
-  EXPECT_EQ(causes_of(*lab).at("d-to-e").first, "");
+  EXPECT_EQ(causes_of(*lab).at("h3-to-h4").first, "");
 }
 
 // ACS sends what is for a GPU below the same switch over the uplink, twice.
 TEST(VerdictLabs, NamesAcs) {
   std::optional<lab::Lab> lab =
-      read("host/relaxed-ordering", {"nodes.a.acs=true", "nodes.b.acs=true",
-                                     "workloads=[{name: gpu, perftest: write_bw, client: a, server: b, args: \"-q 4 "
+      read("host/relaxed-ordering", {"nodes.h0.acs=true", "nodes.h1.acs=true",
+                                     "workloads=[{name: gpu, perftest: write_bw, client: h0, server: h1, args: \"-q 4 "
                                      "-b -n 300 --report_gbits --use_cuda=0\"}]",
                                      "expect={}"});
   ASSERT_TRUE(lab);
