@@ -117,6 +117,7 @@ void RcTransport::check_order(const Frame& frame, RcFlow& flow) {
   const bool is_repeated = std::ranges::find(flow.newest_acks, frame.psn) != flow.newest_acks.end();
   flow.newest_acks[flow.acks % flow.newest_acks.size()] = frame.psn;
   if (psn_ahead(frame.psn, flow.acked) >= 0 || !flow.has_acked || flow.passes_since_ack) return;
+  if (flow.is_beginning(frame.time_ns)) return;
   note(Trouble::kAckBackwards, frame, flow, flow.acked);
   if (!is_repeated && psn_ahead(frame.msn, flow.msn) <= 0)
     see_overtaken({LateSight::Why::kAck, frame.psn, 1, 0, 0, frame.number, frame.time_ns}, flow);
@@ -164,6 +165,16 @@ void RcTransport::check_msn(const Frame& frame, RcFlow& flow) {
   if (flow.limit_known) flow.limit = flow.messages_completed + kCredits[credits];
 }
 
+namespace {
+
+std::uint32_t first_missing_behind(std::uint32_t psn, const RcFlow& flow) {
+  for (const Hole& hole : flow.trouble->holes)
+    if (psn_ahead(hole.end, psn) > 1) return psn_ahead(hole.first, psn) > 0 ? hole.first : psn_plus(psn, 1);
+  return flow.next;
+}
+
+}  // namespace
+
 void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flow) {
   if (psn_ahead(psn, flow.acked) <= 0) return;
   flow.acked = psn;
@@ -171,6 +182,9 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
     see_selective(psn, flow);
     flow.expected = psn_plus(psn, 1);
     flow.skipped_ns = kInSequence;
+    // Nothing was ever discarded: what has passed here is expected no more, either.
+    if (flow.naks == 0 && !flow.pass.open && flow.next_known)
+      flow.expected = flow.trouble && !flow.trouble->holes.empty() ? first_missing_behind(psn, flow) : flow.next;
   }
   flow.has_acked = true;
   flow.timer_ns = frame.time_ns;

@@ -51,7 +51,8 @@ void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
     evidence = evidence_of(view.context, far, Trouble::kGap, "PSN {psn}: {packets} before it {are} late");
   add(count_of(far, Trouble::kReordered) + behind_nak + late_behind_copy(view), std::move(evidence), "packet came",
       "packets came");
-  add(count_of(near, Trouble::kLateResponse),
+  const std::uint32_t gaps = responses_are_late(view) ? count_of(near, Trouble::kReadLost) : 0;
+  add(responses_are_lost(view) ? 0 : count_of(near, Trouble::kLateResponse) + gaps,
       evidence_of(view.context, near, Trouble::kLateResponse, "PSN {psn}: late"), "READ response came",
       "READ responses came");
 }
@@ -78,9 +79,19 @@ std::uint64_t came_twice(const SideView& view) {
   return std::min(most, got - std::min(got, sent));
 }
 
+// READs and atomics are asked for again as their answers are missing, and the answers may come after all.
+bool asks_for_late_answers(const RcFlow& flow) {
+  constexpr std::uint16_t kAnswered = 1U << static_cast<unsigned>(Verb::kRead) |
+                                      1U << static_cast<unsigned>(Verb::kCompareSwap) |
+                                      1U << static_cast<unsigned>(Verb::kFetchAdd);
+  return (flow.verbs & ~kAnswered) == 0 &&
+         count_of(flow, Trouble::kLateResponse) + count_of(flow, Trouble::kReadLost) > 0;
+}
+
 void find_twice(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();
+  if (asks_for_late_answers(near) || asks_for_late_answers(far)) return;
   if (const std::uint64_t twice = came_twice(view) - late_behind_copy(view); twice > 0) {
     std::vector<Evidence> evidence = evidence_of(view.context, far, Trouble::kDuplicated, "PSN {psn} again");
     if (evidence.empty())
@@ -113,7 +124,8 @@ void find_not_captured(const SideView& view, SideFindings& out) {
   if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
   const std::uint64_t packets = near.trouble->missed_packets;
   const std::uint64_t late = count_of(near, Trouble::kLateResponse);
-  const std::uint64_t responses = near.trouble->missed_responses - std::min(near.trouble->missed_responses, late);
+  std::uint64_t responses = near.trouble->missed_responses - std::min(near.trouble->missed_responses, late);
+  if (responses_are_late(view) || responses_are_lost(view) || responses <= late) responses = 0;
   if (packets + responses == 0) return;
   std::string what;
   if (packets > 0)
@@ -149,6 +161,29 @@ std::string again_text(const RcFlow& flow) {
 Remedy capture_remedy() {
   return {"capture",
           "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path between the two ends"};
+}
+
+ResponsesLost responses_lost(const SideView& view) {
+  ResponsesLost lost;
+  for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
+    const RcFlow& before = *view.side.flows[i];
+    const RcFlow& after = *view.side.flows[i - 1];
+    if (before.response_packets > after.response_packets)
+      lost = {before.response_packets - after.response_packets, &before, &after};
+  }
+  return lost;
+}
+
+bool responses_are_late(const SideView& view) {
+  constexpr std::uint32_t kFewOf = 4;
+  const std::uint32_t gaps = count_of(view.requester(), Trouble::kReadLost);
+  return view.side.flows.size() > 1 && gaps > 0 && count_of(view.requester(), Trouble::kLateResponse) > 0 &&
+         responses_lost(view).packets * kFewOf < gaps;
+}
+
+bool responses_are_lost(const SideView& view) {
+  const std::uint32_t gaps = count_of(view.requester(), Trouble::kReadLost);
+  return view.side.flows.size() > 1 && gaps > 0 && responses_lost(view).packets >= gaps;
 }
 
 // Only where others are known to be late: otherwise the network made the second one.

@@ -260,21 +260,13 @@ void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
   const std::uint32_t late = count_of(near, Trouble::kLateResponse);
   const std::uint32_t asked =
       count_of(near, Trouble::kAskedAgain) - std::min(count_of(near, Trouble::kAskedAgain), late);
-  if (gaps == 0 && asked == 0) return;
+  if ((gaps == 0 && asked == 0) || responses_are_late(view)) return;
   std::string where = gaps > 0 ? "between the responder and " + view.context.point_name(near)
                                : "between " + view.context.point_name(near) + " and the requester";
-  std::uint64_t lost = 0;
-  const RcFlow *lost_before = nullptr, *lost_after = nullptr;
-  for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
-    const RcFlow& before = *view.side.flows[i];
-    const RcFlow& after = *view.side.flows[i - 1];
-    if (before.response_packets <= after.response_packets) continue;
-    lost = before.response_packets - after.response_packets;
-    lost_before = &before;
-    lost_after = &after;
-    where = fmt::format("between {} and {}: {}", view.context.point_name(before), view.context.point_name(after),
-                        counted(lost, "packet"));
-  }
+  const auto [lost, lost_before, lost_after] = responses_lost(view);
+  if (lost > 0)
+    where = fmt::format("between {} and {}: {}", view.context.point_name(*lost_before),
+                        view.context.point_name(*lost_after), counted(lost, "packet"));
   if (gaps == 0 && lost == 0 && is_told) return;  // as answers that were lost
   std::vector<Evidence> evidence =
       evidence_of(view.context, near, Trouble::kReadLost, "response PSN {psn}: {packets} before it {are} missing");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "analyze/nearest.h"
 #include "analyze/rc_findings.h"
@@ -74,6 +75,28 @@ std::uint64_t lost_in_row(const RcContext& context, const RcFlow& before, std::u
   return packets + std::min(own, lost);
 }
 
+// Were as many losses made good outside of these times, between the same two hosts? Then packets are lost at random,
+// and now and then several in a row.
+bool are_some_of_many(const RcContext& context, const RcFlow& before, std::span<const Outage> outages) {
+  constexpr std::uint32_t kFewest = 6, kMore = 2;
+  const Stream& stream = context.streams[before.stream];
+  std::uint32_t inside = 0, outside = 0;
+  for (const RetransmissionRow& row : context.transport.retransmissions()) {
+    const Stream& other = context.streams[context.transport.flows()[row.flow].stream];
+    if (other.point != stream.point || other.src != stream.src || other.dst != stream.dst ||
+        row.cause == Cause::kReordered)
+      continue;
+    // A timer that ran since then, or a NAK as soon as packets pass again.
+    constexpr std::int64_t kSoon_ns = 100'000;
+    const bool is_inside = std::ranges::any_of(outages, [&row](const Outage& each) {
+      const bool was_waiting = row.time_ns > each.from_ns && row.time_ns - row.waited_ns <= each.last_lost_ns;
+      return was_waiting || (row.time_ns >= each.to_ns && row.time_ns - each.to_ns < kSoon_ns);
+    });
+    ++(is_inside ? inside : outside);
+  }
+  return outside >= kFewest && outside > kMore * inside;
+}
+
 std::string moment_of(const RcContext& context, std::int64_t time_ns) {
   const auto ns = static_cast<double>(time_ns - context.capture.begin_ns);
   if (ns < 1e7) return fmt::format("{:.1f} us", ns / 1e3);
@@ -116,6 +139,7 @@ std::vector<Outage> outages_between(const RcContext& context, const RcFlow& befo
     const bool both_ways = hears_nothing(streams, streams[before.stream].point, stream.src, from_ns, to_ns);
     outages.push_back({silence.from_ns, last_ns, silence.to_ns, silence.frame, both_ways});
   }
+  if (are_some_of_many(context, before, outages)) return {};
   std::ranges::sort(outages, {}, &Outage::from_ns);
   return outages;
 }

@@ -29,6 +29,20 @@ std::string with_numbers(std::string_view text, const Incident& incident) {
 
 }  // namespace
 
+bool SideView::has_exact_order() const {
+  const auto& points = context.capture.points;
+  const auto late = context.transport.late_packets();
+  const auto is_inexact = [&](PointId at) {
+    if (context.transport.has_inexact_order(at)) return true;
+    for (PointId other = 0; other < late.size(); ++other)
+      if (late[other].impossible > 0 && context.transport.has_inexact_order(other) && other < points.size() &&
+          points[other].file == points[at].file)
+        return true;
+    return false;
+  };
+  return std::ranges::none_of(side.flows, [&](const RcFlow* flow) { return is_inexact(context.point_of(*flow)); });
+}
+
 std::uint32_t count_of(const RcFlow& flow, Trouble trouble) {
   return flow.trouble ? flow.trouble->count[static_cast<std::size_t>(trouble)] : 0;
 }

@@ -61,12 +61,8 @@ struct SideView {
       if (flow->out_of_order || flow->selective) return false;
     return has_exact_order();
   }
-  // False where the frames of a point were sorted by stamps that are not exact.
-  bool has_exact_order() const {
-    for (const RcFlow* flow : side.flows)
-      if (context.transport.has_inexact_order(context.point_of(*flow))) return false;
-    return true;
-  }
+  // False where the frames of a point were sorted by stamps that are not exact, or of another one of its file.
+  bool has_exact_order() const;
 };
 
 std::uint32_t count_of(const RcFlow& flow, Trouble trouble);
@@ -111,6 +107,15 @@ std::optional<SizeLimit> size_limit_of(const SideView& view);
 bool find_size_limit(const SideView& view, SideFindings& out);
 
 void find_losses(const SideView& view, SideFindings& out);  // psn.*
+// READ responses that one point has and the next one towards the requester has not.
+struct ResponsesLost {
+  std::uint64_t packets = 0;
+  const RcFlow *before = nullptr, *after = nullptr;
+};
+ResponsesLost responses_lost(const SideView& view);
+// What is missing at one point and not between two, is late.
+bool responses_are_late(const SideView& view);
+bool responses_are_lost(const SideView& view);
 // Packets that came behind what was sent again in their place.
 std::uint64_t late_behind_copy(const SideView& view);
 // Packets late, twice or not captured; `lost`: those that were lost before the last point.

@@ -316,6 +316,12 @@ struct RcFlow {
   std::uint64_t msn_completed = 0, limit = 0;
 
   Pass pass;
+  // The first frames of a mirror of several ports may be second copies of what came before the capture.
+  bool is_beginning(std::int64_t time_ns) const {
+    constexpr std::int64_t kBeginning_ns = 2'000;
+    return time_ns - first_ns < kBeginning_ns;
+  }
+
   AwaitedQueue awaited;
   std::vector<OutstandingRead> reads;
   std::unique_ptr<LogHistogram> ack_latency, message_latency;

@@ -32,6 +32,7 @@ void RcTransport::check_spacing(const Frame& frame, std::uint32_t overtaken_psn,
 
 void RcTransport::see_overtaken(const LateSight& sight, RcFlow& flow) {
   if (flow.transport == wire::kUcTransport) return;  // nobody asks there
+  if (!sight.is_impossible() && flow.is_beginning(sight.time_ns)) return;
   FlowTrouble* trouble = trouble_of(flow);
   if (trouble == nullptr) return;
   if (flow.naks > 0 && asks_for(flow.nak_psn, sight)) return;

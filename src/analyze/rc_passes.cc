@@ -224,6 +224,11 @@ void RcTransport::count_retransmission(PassEnd how, RcFlow& flow) {
 void RcTransport::count_unexplained(RcFlow& flow) {
   Pass& pass = flow.pass;
   const bool is_reliable = flow.transport != wire::kUcTransport;
+  if (is_reliable && flow.is_beginning(pass.start_ns)) {
+    flow.clean = flow.msn_known = false;
+    if (flow.trouble) flow.trouble->gap_packets -= std::min<std::uint64_t>(flow.trouble->gap_packets, pass.fills);
+    return;
+  }
   if (pass.earlier && is_reliable) {
     flow.retransmitted += pass.packets;
     return;

@@ -127,9 +127,9 @@ void RcTransport::expect(const Frame& frame, std::uint32_t span, RcFlow& flow) {
 void RcTransport::see_new(const Frame& frame, std::uint32_t span, RcFlow& flow) {
   if (flow.unsent_psn != kNone) [[unlikely]] {
     // The ACK was for a packet that is sent only now, or later, or never. Stamps of a host's two directions may be
-    // swapped by a little: then that packet follows at once.
-    constexpr std::int64_t kSwapped_ns = 2000;
-    if (frame.time_ns - flow.unsent_ns > kSwapped_ns) {
+    // swapped by a little: then that packet follows at once, or soon where it is the next one.
+    constexpr std::int64_t kSwapped_ns = 2'000, kNextSwapped_ns = 10'000;
+    if (frame.time_ns - flow.unsent_ns > (frame.psn == flow.unsent_psn ? kNextSwapped_ns : kSwapped_ns)) {
       note(Trouble::kAckUnsent, flow.unsent_frame, flow.unsent_ns, flow.unsent_psn, flow, frame.psn);
       flow.unsent_psn = kNone;
     } else if (psn_ahead(psn_plus(frame.psn, span - 1), flow.unsent_psn) >= 0) {

@@ -35,6 +35,7 @@ TEST_F(RcFindingsTest, NakOfWhatWasAcknowledged) {
 
 TEST_F(RcFindingsTest, AckRunsBackwards) {
   for (std::uint32_t psn = 100; psn < 104; ++psn) only(psn);
+  wait(20'000);
   ack(103, 4);
   ack(101, 2);
   EXPECT_TRUE(finds("ack.backwards"));
