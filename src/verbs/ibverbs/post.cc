@@ -141,8 +141,9 @@ void publish_sends(const Ring& ring, std::uint32_t first, std::uint32_t end) {
   publish<SendEntry>(ring, first, end, (end - first) * costs.post_send_ps + costs.doorbell_ps, costs.after_post_ps);
 }
 
-int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
-  auto& qp = *static_cast<Qp*>(base);
+namespace {
+
+int post_sends(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   const SpinGuard guard(qp.send_lock);
   if (!may_send(qp.state)) {
     *bad_wr = wr;
@@ -159,6 +160,23 @@ int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
     }
   }
   publish_sends(qp.send, first, next);
+  return error;
+}
+
+// A thread may post to a full queue until another one has polled, and makes no call meanwhile: after some of them in
+// turn it lets others have theirs.
+constexpr int kFullPosts = 8;
+thread_local int full_posts = 0;
+
+}  // namespace
+
+int post_send(ibv_qp* base, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  const int error = post_sends(*static_cast<Qp*>(base), wr, bad_wr);
+  full_posts = error == ENOMEM ? full_posts + 1 : 0;
+  if (full_posts >= kFullPosts && weft_is_virtual() && weft_may_park()) {
+    std::size_t none_B = 0;
+    weft_call(static_cast<std::uint32_t>(Op::kYield), nullptr, 0, nullptr, &none_B, nullptr);
+  }
   return error;
 }
 

@@ -106,6 +106,19 @@ TEST_F(Post, FullQueueRejectsUntilCompletionFreesUnsignaledWork) {
   EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
 }
 
+// Another thread may be the one that polls: it has its turn.
+TEST_F(Post, PostsToFullQueueYieldInTheEnd) {
+  ibv_qp* qp = make_qp();
+  ibv_sge sge{0x1000, 10, 1};
+  ibv_send_wr wr = write_wr(0, &sge, 1);
+  ibv_send_wr* bad = nullptr;
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(ibv_post_send(qp, &wr, &bad), 0);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
+  EXPECT_EQ(fake_world().count(Op::kYield), 0u) << "it polls itself, as a rule";
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(ibv_post_send(qp, &wr, &bad), ENOMEM);
+  EXPECT_GT(fake_world().count(Op::kYield), 0u);
+}
+
 TEST_F(Post, BadRequestStopsChainAndIsReturned) {
   ibv_qp* qp = make_qp();
   ibv_sge list[5] = {{0x1000, 10, 1}, {0x2000, 20, 2}, {0x3000, 30, 3}, {0x4000, 40, 4}, {0x5000, 50, 5}};
