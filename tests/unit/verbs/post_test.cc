@@ -107,7 +107,7 @@ TEST_F(Post, FullQueueRejectsUntilCompletionFreesUnsignaledWork) {
 }
 
 // Another thread may be the one that polls: it has its turn.
-TEST_F(Post, PostsToFullQueueYieldInTheEnd) {
+TEST_F(Post, FullQueueYieldsToOtherThreads) {
   ibv_qp* qp = make_qp();
   ibv_sge sge{0x1000, 10, 1};
   ibv_send_wr wr = write_wr(0, &sge, 1);
