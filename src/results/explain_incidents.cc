@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "base/plural.h"
 #include "results/explain_parts.h"
@@ -13,7 +14,7 @@ namespace {
 
 class Builder {
  public:
-  Builder(const ExplainContext& context, const std::vector<FlowAnswer>& flows) : context_(context), flows_(flows) {}
+  Builder(const ExplainContext& context, const FlowIndex& flows) : context_(context), flows_(flows) {}
 
   std::vector<Incident> all();
 
@@ -35,28 +36,17 @@ class Builder {
   void add_watchdog(const Begun& begun, Incident& out) const;
   void add_victims(const Begun& begun, Incident& out) const;
   static Time_ps first_drop_ps(const Begun& begun);
-  std::vector<const FlowAnswer*> through(const std::string& root) const;
 
   const ExplainContext& context_;
-  const std::vector<FlowAnswer>& flows_;
+  const FlowIndex& flows_;
   std::vector<Begun> begun_;
+  std::unordered_map<std::string, std::size_t> begun_at_;  // by root
 };
 
-// A NIC that stops its peer is the end of the flows to it.
-std::vector<const FlowAnswer*> Builder::through(const std::string& root) const {
-  std::vector<const FlowAnswer*> out;
-  for (const FlowAnswer& flow : flows_) {
-    if (goes_through(flow, root)) out.push_back(&flow);
-  }
-  return out;
-}
-
 Builder::Begun& Builder::begun(const std::string& root) {
-  for (Begun& each : begun_) {
-    if (each.root == root) return each;
-  }
-  begun_.push_back({root, {}, {}, {}});
-  return begun_.back();
+  const auto [at, made] = begun_at_.emplace(root, begun_.size());
+  if (made) begun_.push_back({root, {}, {}, {}});
+  return begun_[at->second];
 }
 
 void Builder::collect() {
@@ -124,7 +114,7 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
   } else {
     out.kind = "congestion";
     std::set<std::string> sources;
-    for (const FlowAnswer* flow : through(begun.root)) sources.insert(flow->from);
+    for (const FlowAnswer* flow : flows_.through(begun.root)) sources.insert(flow->from);
     step.text = fmt::format("queue {} of {} fills", queue, link_name(context_, begun.root));
     if (queue_B > 0) step.text += fmt::format(" ({})", bytes_text(queue_B));
     if (sources.size() > 1) step.text += fmt::format(": {} ports send through it", sources.size());
@@ -267,7 +257,15 @@ void Builder::add_victims(const Begun& begun, Incident& out) const {
   step.what = "victim";
   step.count = 0;
   step.time_ps = kNever_ps;
-  for (const FlowAnswer& flow : flows_) {
+  std::set<std::string_view> ports;
+  for (std::size_t i : begun.stops) ports.insert(context_.tree.stops()[i].stopped);
+  FlowIndex::Flows stopped;
+  for (std::string_view port : ports) {
+    const FlowIndex::Flows& more = flows_.passing(port);
+    stopped.insert(stopped.end(), more.begin(), more.end());
+  }
+  for (const FlowAnswer* each : merged(std::move(stopped))) {
+    const FlowAnswer& flow = *each;
     if (flow.path.empty() || goes_through(flow, begun.root)) continue;
     Time_ps stopped_ps = 0, first_ps = kNever_ps;
     std::string where;
@@ -308,7 +306,7 @@ Incident Builder::incident(const Begun& begun) const {
   Incident out;
   out.root = begun.root;
   add_root(begun, out);
-  const std::vector<const FlowAnswer*> passing = through(begun.root);
+  const std::vector<const FlowAnswer*> passing = flows_.through(begun.root);
   add_capacity(begun, passing, out);
   add_marks(begun, out);
   if (!begun.marks.empty()) add_reactions(context_, passing, begun.marks.front()->first_ps, begun.root, out);
@@ -333,7 +331,7 @@ std::vector<Incident> Builder::all() {
 
 }  // namespace
 
-std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows) {
+std::vector<Incident> queue_incidents(const ExplainContext& context, const FlowIndex& flows) {
   return Builder(context, flows).all();
 }
 

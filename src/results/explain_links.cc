@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t kMostIncidents = 64;
 
-std::vector<const FlowAnswer*> flows_over(const std::vector<FlowAnswer>& flows, const std::string& a,
-                                          const std::string& b) {
-  std::vector<const FlowAnswer*> out;
-  for (const FlowAnswer& flow : flows) {
-    const bool unknown = flow.path.empty() && (flow.from == a || flow.from == b || flow.to == a || flow.to == b);
-    if (unknown || passes(flow, a) || passes(flow, b)) out.push_back(&flow);
-  }
-  return out;
-}
-
 // Frames that a link lost while it was down, one way.
 void add_lost_on_link(const ExplainContext& context, const std::string& port, Time_ps since_ps, Incident& out) {
   const auto link = context.link_of.find(port);
@@ -138,8 +128,7 @@ bool is_told(const std::vector<Incident>& incidents, const LinkEvidence& link) {
 }
 
 // What cables, faults and full receive buffers lost.
-void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
-                        std::vector<Incident>& incidents) {
+void add_loss_incidents(const ExplainContext& context, const FlowIndex& flows, std::vector<Incident>& incidents) {
   static const std::set<std::string> kOnTheWay = {"fault drop",   "FCS error", "ICRC error", "RX buffer full",
                                                   "RX ring full", "link down", "unknown QP", "wrong source"};
   for (const LinkEvidence& link : context.evidence.links) {
@@ -161,7 +150,7 @@ void add_loss_incidents(const ExplainContext& context, const std::vector<FlowAns
       if (fault.port == link.from && fault.hits > 0)
         out.title += fmt::format(" (fault {} of the lab hit {})", fault.name, fault.hits);
     }
-    const std::vector<const FlowAnswer*> over = flows_over(flows, link.from, link.to);
+    const std::vector<const FlowAnswer*> over = flows.over(link.from, link.to);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
     add_recoveries(context, over, 0, out);
     out.weight = 1e7 * static_cast<double>(count);
@@ -176,8 +165,7 @@ bool is_peer(const ExplainContext& context, const std::string& a, const std::str
 }
 
 // Faults of the lab that hit frames and lost none: marks, delays, copies.
-void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
-                         std::vector<Incident>& incidents) {
+void add_fault_incidents(const ExplainContext& context, const FlowIndex& flows, std::vector<Incident>& incidents) {
   for (const FaultEvidence& fault : context.evidence.faults) {
     const bool known = std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
       return (incident.kind == "loss" && incident.root == fault.port) ||
@@ -190,7 +178,7 @@ void add_fault_incidents(const ExplainContext& context, const std::vector<FlowAn
     out.title = fmt::format("fault {} of the lab hit {} from {}", fault.name, counted(fault.hits, "frame"), fault.port);
     const auto link = context.link_of.find(fault.port);
     const std::vector<const FlowAnswer*> over =
-        flows_over(flows, fault.port, link == context.link_of.end() ? fault.port : link->second->to);
+        flows.over(fault.port, link == context.link_of.end() ? fault.port : link->second->to);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
     add_reactions(context, over, 0, "", out);
     add_recoveries(context, over, 0, out);
@@ -225,19 +213,19 @@ void add_unexplained(const ExplainContext& context, const std::vector<FlowAnswer
 }
 
 // Marks that were counted, and of which no record says when.
-void add_marked_links(const ExplainContext& context, const std::vector<FlowAnswer>& flows,
-                      std::vector<Incident>& incidents) {
+void add_marked_links(const ExplainContext& context, const FlowIndex& flows, std::vector<Incident>& incidents) {
+  std::set<std::string> known;
+  for (const Incident& incident : incidents) {
+    if (incident.kind == "congestion") known.insert(incident.root);
+  }
   for (const LinkEvidence& link : context.evidence.links) {
-    const bool known = std::any_of(incidents.begin(), incidents.end(), [&](const Incident& incident) {
-      return incident.kind == "congestion" && incident.root == link.from;
-    });
-    if (link.marked == 0 || known) continue;
+    if (link.marked == 0 || known.contains(link.from)) continue;
     Incident out;
     out.kind = "congestion";
     out.root = link.from;
     out.title =
         fmt::format("congestion at {}: {} marked CE", queue_text(context, link.from), counted(link.marked, "packet"));
-    const std::vector<const FlowAnswer*> over = flows_over(flows, link.from, link.from);
+    const std::vector<const FlowAnswer*> over = flows.over(link.from, link.from);
     for (const FlowAnswer* flow : over) out.flows.push_back(flow->id);
     add_reactions(context, over, 0, link.from, out);
     out.weight = 1e5 * static_cast<double>(link.marked);
@@ -290,13 +278,14 @@ void add_unready_receivers(const ExplainContext& context, const std::vector<Flow
 }  // namespace
 
 std::vector<Incident> explain_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows) {
+  const FlowIndex index(flows);
   std::vector<Incident> incidents = circle_incidents(context, flows);
-  for (Incident& each : queue_incidents(context, flows)) incidents.push_back(std::move(each));
-  add_marked_links(context, flows, incidents);
+  for (Incident& each : queue_incidents(context, index)) incidents.push_back(std::move(each));
+  add_marked_links(context, index, incidents);
   add_link_incidents(context, flows, incidents);
-  add_loss_incidents(context, flows, incidents);
+  add_loss_incidents(context, index, incidents);
   add_unready_receivers(context, flows, incidents);
-  add_fault_incidents(context, flows, incidents);
+  add_fault_incidents(context, index, incidents);
   add_unexplained(context, flows, incidents);
   std::stable_sort(incidents.begin(), incidents.end(),
                    [](const Incident& a, const Incident& b) { return a.weight > b.weight; });

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "results/explanation.h"
+#include "results/flow_index.h"
 #include "results/pause_tree.h"
 
 namespace weft::lab {
@@ -45,7 +46,7 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context);
 // become queueing.
 void explain_bottleneck(const ExplainContext& context, FlowAnswer& flow);
 // That began at a queue or a NIC: pauses, marks, drops.
-std::vector<Incident> queue_incidents(const ExplainContext& context, const std::vector<FlowAnswer>& flows);
+std::vector<Incident> queue_incidents(const ExplainContext& context, const FlowIndex& flows);
 // Adds CNPs to these flows and their rate cuts, from then on and as long as they pass `root`; empty: wherever they go.
 void add_reactions(const ExplainContext& context, const std::vector<const FlowAnswer*>& flows, Time_ps since_ps,
                    const std::string& root, Incident& out);
