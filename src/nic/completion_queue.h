@@ -13,11 +13,13 @@ namespace weft::nic {
 
 class CompletionQueue {
  public:
-  explicit CompletionQueue(std::uint32_t capacity) : entries_(capacity) {}
+  // Memory comes with use: programs ask for far more than they need.
+  explicit CompletionQueue(std::uint32_t capacity)
+      : capacity_(capacity), entries_(std::min<std::size_t>(capacity, kFirstEntries)) {}
 
   // Returns the time at which the entry is visible: never before the one ahead of it. kNever_ps: it is lost.
   Time_ps push(Completion completion) {
-    if (tail_ - head_ >= entries_.size() || lost_ > 0) [[unlikely]] {
+    if (lost_ > 0 || (tail_ - head_ >= entries_.size() && !grow())) [[unlikely]] {
       ++lost_;
       return kNever_ps;
     }
@@ -37,9 +39,8 @@ class CompletionQueue {
 
   // What is in it stays, and must fit.
   void resize(std::size_t capacity) {
-    std::vector<Completion> larger(std::max<std::size_t>(capacity, tail_ - head_));
-    for (std::uint64_t i = head_; i != tail_; ++i) larger[i % larger.size()] = entries_[i % entries_.size()];
-    entries_ = std::move(larger);
+    capacity_ = std::max<std::size_t>(capacity, tail_ - head_);
+    if (entries_.size() > capacity_) move_to(capacity_);
   }
 
   void lose() { ++lost_; }
@@ -51,6 +52,19 @@ class CompletionQueue {
   std::uint32_t tag = 0;        // that program's own
 
  private:
+  static constexpr std::size_t kFirstEntries = 1024;
+  bool grow() {
+    if (entries_.size() >= capacity_) return false;
+    move_to(std::min(capacity_, std::max(kFirstEntries, 2 * entries_.size())));
+    return true;
+  }
+  void move_to(std::size_t entries) {
+    std::vector<Completion> others(entries);
+    for (std::uint64_t i = head_; i != tail_; ++i) others[i % others.size()] = entries_[i % entries_.size()];
+    entries_ = std::move(others);
+  }
+
+  std::size_t capacity_;
   std::vector<Completion> entries_;
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/resident.h"
+
 namespace weft::nic {
 namespace {
 
@@ -44,6 +46,29 @@ TEST(CompletionQueue, WrapsAround) {
     ASSERT_EQ(queue.peek(0)->wr_id, 2 * i + 1);
     queue.pop();
   }
+}
+
+// The largest that a program may ask for.
+TEST(CompletionQueue, MemoryComesWithUse) {
+  const std::int64_t before_B = support::resident_B();
+  CompletionQueue queue(8'388'672);
+  EXPECT_LT(support::resident_B() - before_B, 8 << 20);
+  // Growing with entries on both sides of its end.
+  std::uint64_t pushed = 0, popped = 0;
+  for (int round = 0; round < 8; ++round) {
+    for (int i = 0; i < 900; ++i) EXPECT_EQ(queue.push(entry(pushed++, 0)), 0);
+    for (int i = 0; i < 300; ++i, queue.pop()) ASSERT_EQ(queue.peek(0)->wr_id, popped++);
+  }
+  for (; popped < pushed; queue.pop()) ASSERT_EQ(queue.peek(0)->wr_id, popped++);
+  EXPECT_EQ(queue.peek(kNever_ps), nullptr);
+  EXPECT_EQ(queue.lost(), 0U);
+}
+
+TEST(CompletionQueue, OverrunIsAtItsCapacity) {
+  CompletionQueue queue(3000);
+  for (int i = 0; i < 3000; ++i) ASSERT_EQ(queue.push(entry(1, 0)), 0);
+  EXPECT_EQ(queue.push(entry(1, 0)), kNever_ps);
+  EXPECT_EQ(queue.lost(), 1U);
 }
 
 TEST(CompletionQueue, OverrunLosesAllFurtherEntries) {
