@@ -201,7 +201,7 @@ void find_inexact_order(const RcContext& context, Findings& findings) {
                                         "{} of them closer to their neighbours than the wire allows or behind their "
                                         "own ACK",
                                         each.impossible)
-                                  : "and nobody asked for them: no NAK, nothing sent again";
+                                  : "and no NAK asked for them, nor was anything sent again";
     findings.add(
         {"capture.order",
          at.name.empty() ? at.file : at.name,

@@ -110,7 +110,7 @@ TEST_F(RcOrderTest, SentBeforeCaptureIsNotMissedByIt) {
 }
 
 // A switch before the first point copied the packet; only a port that sends it knows that its requester did.
-TEST_F(RcOrderTest, TwiceAtBothPointsIsTheNetworksWork) {
+TEST_F(RcOrderTest, PacketTwiceAtBothPoints) {
   for (const std::uint32_t psn : {100, 101, 101, 102}) {
     only_at(psn, kNear);
     only_at(psn, kFar);
@@ -119,7 +119,7 @@ TEST_F(RcOrderTest, TwiceAtBothPointsIsTheNetworksWork) {
   EXPECT_EQ(found(), None{"psn.duplicate"});
 }
 
-TEST_F(RcOrderTest, TwiceAtThePortThatSendsIsTheRequestersWork) {
+TEST_F(RcOrderTest, PacketTwiceAtPortThatSends) {
   for (const std::uint32_t psn : {100, 101, 101, 102}) {
     only_at(psn, kNear, 0x11, Direction::kOut);
     only_at(psn, kFar, 0x11, Direction::kIn);
@@ -145,7 +145,7 @@ TEST_F(RcOrderTest, ResponseBehindItsCopyIsLateNotLost) {
 
 // 128 B take 10 ns at 100 Gb/s: two packets of one queue pair that are 1 ns apart and out of order were never so on
 // the wire.
-TEST_F(RcOrderTest, CloserThanTheWireAllowsIsInexactStamps) {
+TEST_F(RcOrderTest, PacketsCloserThanWireAllows) {
   capture_.points[kNear].speed_bps = 100'000'000'000;
   for (const std::uint32_t psn : {100, 101, 103}) only_at(psn, kNear);
   now_ns_ -= 999;
