@@ -3,28 +3,11 @@
 
 #include <algorithm>
 
+#include "analyze/rc_balance.h"
 #include "analyze/rc_findings.h"
 
 namespace weft::analyze::detail {
 namespace {
-
-// What the later point waited for though nothing was lost before it, and what no packet of its own shows as late: the
-// packet itself came behind its NAK, and the requester went back behind it.
-std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
-  const RcFlow& near = view.requester();
-  const RcFlow& far = view.responder();
-  if (near.trouble && near.trouble->came_behind_nak > 0) return near.trouble->came_behind_nak;
-  if (view.side.flows.size() < 2) return 0;
-  if (lost > 0 || !far.trouble || count_of(near, Trouble::kTimeout) > 0 || count_of(far, Trouble::kSequenceNak) == 0)
-    return 0;
-  for (const RcFlow* flow : view.side.flows)
-    if (view.context.transport.is_incomplete(view.context.point_of(*flow))) return 0;
-  std::uint64_t known = count_of(far, Trouble::kReordered) + (near.trouble ? near.trouble->gap_packets : 0);
-  for (const Hole& hole : far.trouble->holes) known += static_cast<std::uint64_t>(psn_ahead(hole.end, hole.first));
-  return far.trouble->gap_packets - std::min(far.trouble->gap_packets, known);
-}
-
-std::uint64_t came_twice(const SideView& view);
 
 void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
   const RcFlow& near = view.requester();
@@ -55,37 +38,6 @@ void find_late(const SideView& view, std::uint64_t lost, SideFindings& out) {
   add(responses_are_lost(view) ? 0 : count_of(near, Trouble::kLateResponse) + gaps,
       evidence_of(view.context, near, Trouble::kLateResponse, "PSN {psn}: late"), "READ response came",
       "READ responses came");
-}
-
-// What comes twice at a port that sends it is the requester's; at any other point the network may have copied it
-// before.
-std::uint32_t sent_twice(const SideView& view) {
-  const RcFlow& near = view.requester();
-  const bool is_own_port = near.direction == Direction::kOut && view.side.flows.size() > 1;
-  return is_own_port ? count_of(near, Trouble::kDuplicated) : 0;
-}
-
-// At the responder, beyond what the requester sent again itself.
-std::uint64_t came_twice(const SideView& view) {
-  const RcFlow& near = view.requester();
-  const RcFlow& far = view.responder();
-  const std::uint64_t seen = count_of(far, Trouble::kDuplicated) + view.side.came_twice;
-  if (view.side.flows.size() < 2) return seen;
-  // What a timer sends again may have been on its way when the capture began.
-  const std::uint64_t on_way = count_of(near, Trouble::kTimeout) > 0 ? near.retransmitted : 0;
-  const std::uint64_t sent = near.retransmitted + sent_twice(view) + on_way;
-  const std::uint64_t got = far.retransmitted + seen;
-  const std::uint64_t most = seen + (count_of(far, Trouble::kSpurious) > 0 ? far.retransmitted : 0);
-  return std::min(most, got - std::min(got, sent));
-}
-
-// READs and atomics are asked for again as their answers are missing, and the answers may come after all.
-bool asks_for_late_answers(const RcFlow& flow) {
-  constexpr std::uint16_t kAnswered = 1U << static_cast<unsigned>(Verb::kRead) |
-                                      1U << static_cast<unsigned>(Verb::kCompareSwap) |
-                                      1U << static_cast<unsigned>(Verb::kFetchAdd);
-  return (flow.verbs & ~kAnswered) == 0 &&
-         count_of(flow, Trouble::kLateResponse) + count_of(flow, Trouble::kReadLost) > 0;
 }
 
 void find_twice(const SideView& view, SideFindings& out) {
@@ -161,35 +113,6 @@ std::string again_text(const RcFlow& flow) {
 Remedy capture_remedy() {
   return {"capture",
           "a shorter snap length (tcpdump -s 128), a larger buffer (-B 65536), every path between the two ends"};
-}
-
-ResponsesLost responses_lost(const SideView& view) {
-  ResponsesLost lost;
-  for (std::size_t i = view.side.flows.size() - 1; i > 0; --i) {
-    const RcFlow& before = *view.side.flows[i];
-    const RcFlow& after = *view.side.flows[i - 1];
-    if (before.response_packets > after.response_packets)
-      lost = {before.response_packets - after.response_packets, &before, &after};
-  }
-  return lost;
-}
-
-bool responses_are_late(const SideView& view) {
-  constexpr std::uint32_t kFewOf = 4;
-  const std::uint32_t gaps = count_of(view.requester(), Trouble::kReadLost);
-  return view.side.flows.size() > 1 && gaps > 0 && count_of(view.requester(), Trouble::kLateResponse) > 0 &&
-         responses_lost(view).packets * kFewOf < gaps;
-}
-
-bool responses_are_lost(const SideView& view) {
-  const std::uint32_t gaps = count_of(view.requester(), Trouble::kReadLost);
-  return view.side.flows.size() > 1 && gaps > 0 && responses_lost(view).packets >= gaps;
-}
-
-// Only where others are known to be late: otherwise the network made the second one.
-std::uint64_t late_behind_copy(const SideView& view) {
-  if (!view.in_order() || count_of(view.responder(), Trouble::kReordered) == 0) return 0;
-  return std::min(came_twice(view), view.requester().retransmitted);
 }
 
 void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out) {

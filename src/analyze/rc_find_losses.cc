@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analyze/rc_balance.h"
 #include "analyze/rc_findings.h"
 #include "analyze/traffic_words.h"
 
@@ -39,65 +40,6 @@ std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
                               "PSN {psn} sent again after {time} without an answer"),
                   1);
   return evidence;
-}
-
-// Packets of the later point that passed the earlier one before the capture began.
-std::uint64_t on_way_at_beginning(const RcFlow& before, const RcFlow& after) {
-  const std::int32_t head = psn_ahead(before.begin_psn, after.begin_psn);
-  if (head <= 0) return 0;
-  std::int32_t missing = 0;
-  if (after.trouble)
-    for (const Incident& gap : after.trouble->first) {
-      if (gap.trouble != Trouble::kGap) continue;
-      const auto packets = static_cast<std::int32_t>(gap.value);
-      missing += std::clamp(psn_ahead(before.begin_psn, gap.psn) + packets, 0, packets);
-    }
-  return static_cast<std::uint64_t>(std::max(head - missing, 0));
-}
-
-// Counted from the first PSN that the earlier point has seen to the last one that the later point has: what is before
-// it passed the earlier point before the capture began, what is behind it may wait in a queue or be on its way.
-std::uint64_t lost_between(const RcFlow& before, const RcFlow& after) {
-  constexpr std::uint8_t kReads = 1U << static_cast<unsigned>(Verb::kRead);
-  std::uint64_t seen = after.packets;
-  if ((before.verbs & kReads) == 0)
-    seen -= std::min(seen, on_way_at_beginning(before, after));  // a packet for each PSN
-  if (before.packets <= seen) return 0;
-  const std::uint64_t fewer = before.packets - seen;
-  const std::int32_t tail = psn_ahead(before.cursor, after.cursor);
-  std::uint64_t on_way = tail > 0 ? static_cast<std::uint64_t>(tail) : 0;
-  if (tail < 0)  // the earlier point has begun a pass that the later one has not seen
-    on_way = before.pass.packets + static_cast<std::uint64_t>(std::max(psn_ahead(before.next, after.next), 0));
-  return fewer - std::min(fewer, on_way);
-}
-
-std::uint64_t came_behind_nak(const RcFlow& flow) {
-  return flow.trouble ? flow.trouble->came_behind_nak : 0;
-}
-
-// What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss
-// by a gap before the later point.
-std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
-  constexpr std::uint16_t kAnswered = 1U << static_cast<unsigned>(Verb::kRead) |
-                                      1U << static_cast<unsigned>(Verb::kCompareSwap) |
-                                      1U << static_cast<unsigned>(Verb::kFetchAdd);
-  const RcFlow& near = view.requester();
-  if (near.transport == wire::kUcTransport) return UINT64_MAX;
-  const std::uint64_t unacked = static_cast<std::uint64_t>(std::max(psn_ahead(near.next, near.acked) - 1, 0));
-  const std::uint64_t again = near.retransmitted + unacked;
-  if (timer_is_too_short(view) && count_of(view.responder(), Trouble::kSequenceNak) == 0) return 0;
-  if (count_of(near, Trouble::kTimeout) > 0 || (near.verbs & kAnswered) != 0 || near.selective) return again;
-  if (!after.trouble) return std::min(again, unacked);
-  const std::uint64_t late = count_of(after, Trouble::kReordered) + came_behind_nak(near);
-  const std::uint64_t gaps = after.trouble->gap_packets + after.trouble->lost_again + unacked;
-  return std::min(again, gaps - std::min(gaps, late));
-}
-
-// What is lost is asked for or sent again. Where it was not, the packets are missing in the capture alone.
-bool is_only_missed(const SideView& view) {
-  const RcFlow& near = view.requester();
-  return near.transport != wire::kUcTransport && near.retransmitted == 0 &&
-         count_of(view.responder(), Trouble::kSequenceNak) == 0;
 }
 
 std::vector<PathLoss> lost_requests(const SideView& view) {
@@ -139,15 +81,6 @@ bool is_answer_missed(const SideView& view, const RcFlow& after) {
   const RcFlow& near = view.requester();
   if (count_of(near, Trouble::kTimeout) > 0) return true;
   return near.retransmitted > 0 && !view.context.transport.is_incomplete(view.context.point_of(after));
-}
-
-// Is the newest answer of the earlier point younger than the newest one of the later point can be? The first answers
-// tell how long they take.
-bool answers_on_way(const RcFlow& before, const RcFlow& after) {
-  const std::int64_t behind_ns = after.last_answer_ns - before.last_answer_ns;
-  if (behind_ns < 0) return true;
-  const std::int64_t takes_ns = after.first_answer_ns - before.first_answer_ns;
-  return before.first_answer_psn == after.first_answer_psn && behind_ns < takes_ns / 2;
 }
 
 std::vector<PathLoss> lost_answers(const SideView& view) {

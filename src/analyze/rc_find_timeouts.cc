@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/rc_balance.h"
 #include "analyze/rc_findings.h"
 
 namespace weft::analyze::detail {
@@ -141,18 +142,6 @@ void find_missing_acks(const SideView& view, SideFindings& out) {
 }
 
 }  // namespace
-
-// Each timeout wants a packet or an answer that was lost.
-bool timer_is_too_short(const SideView& view) {
-  const RcFlow& near = view.requester();
-  const RcFlow& far = view.responder();
-  const std::uint64_t timeouts = count_of(near, Trouble::kTimeout);
-  if (view.side.flows.size() < 2 || timeouts == 0) return false;
-  std::uint64_t lost = near.packets - std::min(near.packets, far.packets);
-  if (far.trouble) lost = std::max(lost, far.trouble->gap_packets);
-  lost += far.answers - std::min(far.answers, near.answers);
-  return lost * 2 < timeouts;
-}
 
 void find_timeouts(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();

@@ -143,9 +143,9 @@ void count_side(const RcSide& side, Looked& looked) {
   const RcFlow& near = side.at_requester();
   const RcFlow& far = side.at_responder();
   if (near.transport == 0x60) return;  // datagrams have no order
-  const std::uint8_t writes = 1U << static_cast<unsigned>(Verb::kWrite) | 1U << static_cast<unsigned>(Verb::kWriteImm);
+  constexpr std::uint16_t kWrites = bit_of(Verb::kWrite) | bit_of(Verb::kWriteImm);
   looked.messages += near.messages_sent;
-  if ((near.verbs & writes) != 0) looked.writes += near.messages_sent;
+  if ((near.verbs & kWrites) != 0) looked.writes += near.messages_sent;
   looked.requests += near.packets;
   looked.naks += far.naks;
   looked.acks += far.acks;

@@ -107,21 +107,8 @@ std::optional<SizeLimit> size_limit_of(const SideView& view);
 bool find_size_limit(const SideView& view, SideFindings& out);
 
 void find_losses(const SideView& view, SideFindings& out);  // psn.*
-// READ responses that one point has and the next one towards the requester has not.
-struct ResponsesLost {
-  std::uint64_t packets = 0;
-  const RcFlow *before = nullptr, *after = nullptr;
-};
-ResponsesLost responses_lost(const SideView& view);
-// What is missing at one point and not between two, is late.
-bool responses_are_late(const SideView& view);
-bool responses_are_lost(const SideView& view);
-// Packets that came behind what was sent again in their place.
-std::uint64_t late_behind_copy(const SideView& view);
 // Packets late, twice or not captured; `lost`: those that were lost before the last point.
 void find_disorder(const SideView& view, std::uint64_t lost, SideFindings& out);
-// Most of what a timer sent again had come, and was answered.
-bool timer_is_too_short(const SideView& view);
 void find_timeouts(const SideView& view, SideFindings& out);  // timeout.*, ack.missing
 void find_refusals(const SideView& view, SideFindings& out);  // nak.*, rnr.*
 void find_broken_rules(const SideView& view,

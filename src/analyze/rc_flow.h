@@ -42,6 +42,12 @@ enum class Verb : std::uint8_t {
   kAtomicWrite
 };
 inline constexpr std::size_t kVerbs = 10;
+constexpr std::uint16_t bit_of(Verb verb) {
+  return static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
+}
+// Those that the responder answers with data.
+inline constexpr std::uint16_t kAnsweredVerbs =
+    bit_of(Verb::kRead) | bit_of(Verb::kCompareSwap) | bit_of(Verb::kFetchAdd);
 const char* name(Verb verb);
 Verb verb_of(wire::Opcode operation);  // of a request, without transport
 

@@ -91,7 +91,7 @@ void RcTransport::see_extension(const Frame& frame, RcFlow& flow) {
     note(Trouble::kOpcodeOrder, frame, flow);
   const Verb verb = frame.is_flush() ? Verb::kFlush : Verb::kAtomicWrite;
   flow.in_message = InMessage::kNothing;
-  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= bit_of(verb);
   flow.message_psn = frame.psn;
   flow.message_ns = frame.time_ns;
   flow.message_start_seen = false;
@@ -113,7 +113,7 @@ void RcTransport::check_payload(const Frame& frame, RcFlow& flow) {
 }
 
 void RcTransport::end_message(const Frame& frame, Verb verb, std::uint32_t span, RcFlow& flow) {
-  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= bit_of(verb);
   ++flow.messages_sent;
   const bool is_read = verb == Verb::kRead;
   const bool is_atomic = verb == Verb::kCompareSwap || verb == Verb::kFetchAdd;

@@ -346,7 +346,7 @@ void RcTransport::see_datagram(const Frame& frame, RcFlow& flow) {
   flow.wire_B += frame.wire_B;
   if (frame.ce()) ++flow.ce_marked;
   const Verb verb = wire::has_imm(frame.opcode) ? Verb::kSendImm : Verb::kSend;
-  flow.verbs |= static_cast<std::uint16_t>(1U << static_cast<unsigned>(verb));
+  flow.verbs |= bit_of(verb);
   ++flow.messages_sent;
   ++flow.messages_completed;
   flow.message_B_least = std::min<std::uint64_t>(flow.message_B_least, frame.payload_B);
