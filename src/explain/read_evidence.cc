@@ -165,11 +165,13 @@ void read_setup(SqliteFile& file, Evidence& evidence) {
   }
   SqliteRows warnings(file, "SELECT message FROM lab_warning ORDER BY rowid");
   while (warnings.next()) evidence.warnings.push_back(warnings.text(0));
-  SqliteRows groups(file, "SELECT number, port FROM route_group ORDER BY rowid");
+  const std::string lag_column = has_column(file, "route_group", "lag") ? "lag" : "''";
+  SqliteRows groups(file, ("SELECT number, port, " + lag_column + " FROM route_group ORDER BY rowid").c_str());
   while (groups.next()) {
     if (evidence.route_groups.empty() || groups.integer(0) != last) evidence.route_groups.emplace_back();
     last = groups.integer(0);
     evidence.route_groups.back().ports.push_back(groups.text(1));
+    evidence.route_groups.back().lag = groups.text(2);
   }
   SqliteRows pools(file, "SELECT node, pool_B, alpha FROM buffer_pool ORDER BY rowid");
   while (pools.next()) evidence.pools.push_back({pools.text(0), number(pools, 1), static_cast<int>(pools.integer(2))});

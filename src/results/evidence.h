@@ -181,9 +181,10 @@ struct SettingEvidence {
   std::string effect;     // what follows, as far as the lab says it; empty: not known
 };
 
-// Ports of a switch that its routes spread flows over by a hash (ECMP).
+// Ports of a switch that flows are spread over by a hash: equal routes (ECMP), or the members of a LAG.
 struct RouteGroupEvidence {
-  std::vector<std::string> ports;  // "leaf0:swp31"
+  std::string lag = {};                 // its name; empty: ECMP
+  std::vector<std::string> ports = {};  // "leaf0:swp31"
 };
 
 // What a switch has for packets that wait, and what one lossless group may take of it while others hold some.

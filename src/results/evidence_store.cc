@@ -30,7 +30,7 @@ CREATE TABLE collective_use(workload TEXT, connections INTEGER, staged INTEGER, 
 CREATE TABLE setting_difference(key TEXT, value TEXT, usual TEXT, reference TEXT, effect TEXT, number INTEGER,
   node TEXT);
 CREATE TABLE lab_warning(message TEXT);
-CREATE TABLE route_group(number INTEGER, port TEXT);
+CREATE TABLE route_group(number INTEGER, port TEXT, lag TEXT);
 CREATE TABLE buffer_pool(node TEXT, pool_B INTEGER, alpha INTEGER);
 CREATE TABLE circular_wait(number INTEGER, place INTEGER, port TEXT);
 )";
@@ -110,9 +110,10 @@ void write_evidence(SqliteFile& file, const Evidence& evidence) {
   }
   SqliteRows warnings(file, "INSERT INTO lab_warning VALUES(?)");
   for (const std::string& each : evidence.warnings) warnings.add(each);
-  SqliteRows groups(file, "INSERT INTO route_group VALUES(?,?)");
+  SqliteRows groups(file, "INSERT INTO route_group VALUES(?,?,?)");
   for (std::size_t i = 0; i < evidence.route_groups.size(); ++i) {
-    for (const std::string& port : evidence.route_groups[i].ports) groups.add(i, port);
+    const RouteGroupEvidence& each = evidence.route_groups[i];
+    for (const std::string& port : each.ports) groups.add(i, port, each.lag);
   }
   SqliteRows pools(file, "INSERT INTO buffer_pool VALUES(?,?,?)");
   for (const PoolEvidence& each : evidence.pools) pools.add(each.node, each.pool_B, each.alpha);

@@ -113,8 +113,10 @@ std::optional<CapacityCause> collision(const ExplainContext& context, const std:
   if (busy_of(context, root) < kUneven * mean) return std::nullopt;
   CapacityCause out;
   const std::size_t others = group->ports.size() - 1;
-  out.title = idle > 0 ? fmt::format("ECMP collision: {} of the {} beside it idle", idle, counted(others, "equal port"))
-                       : fmt::format("ECMP collision: {} beside it less busy", counted(others, "equal port"));
+  const std::string name = group->lag.empty() ? "ECMP collision" : fmt::format("uneven LAG {}", group->lag);
+  const std::string all = counted(others, group->lag.empty() ? "equal port" : "member");
+  out.title = idle > 0 ? fmt::format("{}: {} of the {} beside it idle", name, idle, all)
+                       : fmt::format("{}: {} beside it less busy", name, all);
   out.step =
       fmt::format("the hash of {} spreads flows unevenly: {}", node_name(root), loads_text(context, group->ports));
   return out;

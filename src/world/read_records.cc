@@ -256,7 +256,7 @@ void read_route_groups(World& world, std::uint32_t index, RunResult& result) {
       out.ports.push_back(world.book()[setup.ports[table.members[group.first + i]].port_id].name);
   }
   for (const LagConfig& lag : world.lab().lags) {
-    RouteGroupEvidence members;
+    RouteGroupEvidence members{.lag = lag.name};
     for (std::uint32_t link : lag.links) {
       for (const PortRef& end : {world.lab().links[link].a, world.lab().links[link].b}) {
         if (end.is_switch() && end.host == index) members.ports.push_back(port_name(world.lab(), end));

@@ -211,6 +211,12 @@ TEST(ExplainCapacity, EcmpCollisionHasLoadsOfAllMembers) {
   EXPECT_FALSE(explained("fabric/link-cut")->says("ECMP collision"));
 }
 
+TEST(ExplainCapacity, UnevenLagIsNoEcmpCollision) {
+  const auto told = explained("fabric/lag", {"workloads[parts].size=5 MB", "expect={}"});
+  EXPECT_TRUE(told->says("uneven LAG po1")) << told->summary;
+  EXPECT_FALSE(told->says("ECMP collision")) << told->summary;
+}
+
 TEST(ExplainCapacity, OversubscriptionIsNotCollision) {
   // Four hosts of a leaf send at line rate over one cable of the same rate.
   const auto told =
