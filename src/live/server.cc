@@ -348,7 +348,9 @@ ThreadWaiter::Outcome Server::watch_for_request(Thread& thread, Request& request
     }
     char state = kernel_state(pid, thread.tid);
     if (state == 0) return Outcome::kGone;
-    asleep = state == 'S' || state == 'D' || state == 'T' || state == 't' ? asleep + 1 : 0;
+    // The disk that a program is loaded from ends its sleep by itself.
+    const bool loads = state == 'D' && thread.process->executes;
+    asleep = (state == 'S' || state == 'D' || state == 'T' || state == 't') && !loads ? asleep + 1 : 0;
     if (asleep >= kOutsideLooks * machine_slowdown()) return Outcome::kOutside;
   }
 }

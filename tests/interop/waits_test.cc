@@ -214,6 +214,12 @@ TEST(Waits, CallsByNumberTakeVirtualTime) {
   EXPECT_EQ(Live::ps().find("not deterministic"), std::string::npos) << Live::ps();
 }
 
+// From exec on a program counts as running, also where the machine takes its time to load it.
+TEST(Waits, TimeStandsWhileProgramIsLoaded) {
+  const Live live(kLab);
+  EXPECT_EQ(probe(live, "loading"), "loaded_after_ms 0\n");
+}
+
 // The same calls, with the machine's clock.
 TEST(Waits, SignalsEndThemInWallClockMode) {
   Live live(kLab, "--clock wall");

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,9 +174,28 @@ int signal_beside_socket() {
   return 0;
 }
 
+// As long as the kernel loads a program from a slow disk the thread is in an uninterruptible sleep. So is one that
+// waits for a child with which it shares its memory, and that the test can make: here for some 100 ms of the machine.
+int loading() {
+  std::thread beside([] { usleep(50'000); });
+  static char* none[] = {nullptr};
+  execve("/nonexistent", none, none);
+  const int64_t start_ns = now_ns();
+  static char stack[65536];
+  const auto compute = [](void*) {
+    for (volatile long i = 0; i < 100'000'000; i = i + 1) {
+    }
+    return 0;
+  };
+  if (clone(compute, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_PARENT, nullptr) < 0) return 1;
+  print("loaded_after_ms", (now_ns() - start_ns + 500'000) / 1'000'000);
+  beside.join();
+  return 0;
+}
+
 }  // namespace
 
 const Case kRawCases[] = {
     {"clocks_by_number", clocks_by_number},         {"futexes", futexes}, {"cpp20_waits", cpp20_waits},
-    {"signal_beside_socket", signal_beside_socket}, {nullptr, nullptr},
+    {"signal_beside_socket", signal_beside_socket}, {"loading", loading}, {nullptr, nullptr},
 };
