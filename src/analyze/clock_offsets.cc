@@ -113,6 +113,7 @@ struct Match {
   std::int64_t first_ns = 0, second_ns = 0;
   bool is_up = false;
 
+  std::int64_t ahead_ns() const { return second_ns - first_ns; }
   auto path() const { return std::tuple(first, second, first_place, second_place, low, high); }
 };
 
@@ -120,15 +121,19 @@ struct Match {
 // where most matches are.
 void keep_densest(std::vector<Match>& matches) {
   constexpr std::int64_t kWidth_ns = 100'000'000;
-  const auto ahead_ns = [](const Match& match) { return match.second_ns - match.first_ns; };
-  std::ranges::sort(matches, {}, ahead_ns);
+  std::vector<std::int64_t> ahead_ns;
+  ahead_ns.reserve(matches.size());
+  for (const Match& each : matches) ahead_ns.push_back(each.ahead_ns());
+  std::ranges::sort(ahead_ns);
+  if (ahead_ns.empty() || ahead_ns.back() - ahead_ns.front() <= kWidth_ns) return;
   std::size_t from = 0, best_from = 0, best_to = 0;
-  for (std::size_t to = 0; to < matches.size(); ++to) {
-    while (ahead_ns(matches[to]) - ahead_ns(matches[from]) > kWidth_ns) ++from;
+  for (std::size_t to = 0; to < ahead_ns.size(); ++to) {
+    while (ahead_ns[to] - ahead_ns[from] > kWidth_ns) ++from;
     if (to + 1 - from > best_to - best_from) std::tie(best_from, best_to) = std::pair(from, to + 1);
   }
-  matches = std::vector<Match>(matches.begin() + static_cast<std::ptrdiff_t>(best_from),
-                               matches.begin() + static_cast<std::ptrdiff_t>(best_to));
+  std::erase_if(matches, [least_ns = ahead_ns[best_from], most_ns = ahead_ns[best_to - 1]](const Match& each) {
+    return each.ahead_ns() < least_ns || each.ahead_ns() > most_ns;
+  });
 }
 
 // Which direction passes the first file first? The one that takes longer by these clocks; of packets that follow each
@@ -137,8 +142,7 @@ bool goes_up_first(std::span<const Match> matches) {
   std::int64_t up = 0;
   for (std::size_t i = 1; i < matches.size(); ++i) {
     if (matches[i - 1].is_up == matches[i].is_up) continue;
-    const std::int64_t more_ns =
-        (matches[i].second_ns - matches[i].first_ns) - (matches[i - 1].second_ns - matches[i - 1].first_ns);
+    const std::int64_t more_ns = matches[i].ahead_ns() - matches[i - 1].ahead_ns();
     if (more_ns != 0) up += (more_ns > 0) == matches[i].is_up ? 1 : -1;
   }
   return up > 0;
@@ -287,13 +291,13 @@ std::vector<ClockOffset> ClockOffsets::offsets() const {
   // The tree of the files that tell most about each other.
   struct Edge {
     std::size_t first, second;
-    std::int64_t uncertainty_ns;
+    ClockOffset of_second;
   };
   std::vector<Edge> edges;
   for (const auto& [files, matches] : pairs)
-    if (const ClockOffset offset = offset_of(matches, files.second, files.first); offset.packets > 0)
-      edges.push_back({files.first, files.second, offset.uncertainty_ns});
-  std::ranges::stable_sort(edges, {}, &Edge::uncertainty_ns);
+    if (ClockOffset offset = offset_of(matches, files.second, files.first); offset.packets > 0)
+      edges.push_back({files.first, files.second, std::move(offset)});
+  std::ranges::stable_sort(edges, {}, [](const Edge& each) { return each.of_second.uncertainty_ns; });
   std::vector<bool> is_held(files_.size(), false);
   std::vector<ClockOffset> offsets;
   for (std::size_t root = 0; root < files_.size(); ++root) {
@@ -303,10 +307,10 @@ std::vector<ClockOffset> ClockOffsets::offsets() const {
       const auto edge =
           std::ranges::find_if(edges, [&](const Edge& each) { return is_held[each.first] != is_held[each.second]; });
       if (edge == edges.end()) break;
-      const std::size_t file = is_held[edge->first] ? edge->second : edge->first;
-      const std::size_t reference = is_held[edge->first] ? edge->first : edge->second;
-      is_held[file] = true;
-      offsets.push_back(offset_of(pairs.at({edge->first, edge->second}), file, reference));
+      offsets.push_back(is_held[edge->first]
+                            ? edge->of_second
+                            : offset_of(pairs.at({edge->first, edge->second}), edge->first, edge->second));
+      is_held[offsets.back().file] = true;
     }
   }
   std::ranges::sort(offsets, {}, &ClockOffset::file);
