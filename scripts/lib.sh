@@ -98,7 +98,10 @@ build() {
 release_has_tests() { grep -qs 'WEFT_TESTS=ON' build/.configured; }
 # Tests are listed when they are run, so nothing has to run while building.
 test_options=(-DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST)
-configure_release_with_tests() { configure release build -DWEFT_TESTS=ON -DWEFT_BENCH=ON "${test_options[@]}"; }
+# The unit tests run under ASan.
+configure_release_with_tests() {
+  configure release build -DWEFT_TESTS=ON -DWEFT_UNIT_TESTS=OFF -DWEFT_BENCH=ON "${test_options[@]}"
+}
 configure_release() {
   if release_has_tests; then
     configure_release_with_tests
