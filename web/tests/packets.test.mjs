@@ -50,6 +50,23 @@ test('list, tree and bytes', async () => {
   }
 });
 
+test('a packet in the address has its place, whatever comes first', async () => {
+  const firsts = [];
+  for (const [held, other] of [[/api.*packets\/400/, '.list .row.chosen'], [/api.*packets\?/, 'text=Packet 400']]) {
+    const page = await rig.page('/', { width: 1280, height: 800 });
+    let release;
+    const released = new Promise((free) => (release = free));
+    await page.route(held, (route) => released.then(() => route.continue()));
+    await page.goto(`${rig.url}/run/incast/packets?packet=400`);
+    await page.locator(other).first().waitFor();
+    release();
+    for (const sign of ['text=Packet 400', '.list .row.chosen']) await page.locator(sign).first().waitFor();
+    firsts.push(await rows(page).first().getAttribute('aria-rowindex'));
+    await page.context().close();
+  }
+  assert.equal(firsts[0], firsts[1]);
+});
+
 test('the filter is in the address, has help, and Back removes it', async () => {
   const page = await rig.page('/run/incast/packets');
   await rows(page).first().waitFor();
