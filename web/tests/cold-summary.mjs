@@ -3,7 +3,7 @@
 // Usage: WEFT=build/weft node web/tests/cold-summary.mjs DIRECTORY_OF_RUNS RUN
 import { spawn } from 'node:child_process';
 import { chromium } from 'playwright-core';
-import { weft } from './support.mjs';
+const weft = process.env.WEFT ?? 'build/weft';
 
 const [directory, run] = process.argv.slice(2);
 const server = spawn(weft, ['serve', directory, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });

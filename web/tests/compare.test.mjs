@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/pfc`, 'fabric/incast-pfc.yaml', '--set', 'sample=auto');
-    runLab(`${directory}/ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
-    runLab(`${directory}/few`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto', '--set', 'fabric.hosts=3', '--set', 'expect={}');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/pfc`, 'fabric/incast-pfc.yaml', '--set', 'sample=auto');
+    await keptRun(`${directory}/ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    await keptRun(`${directory}/few`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto', '--set', 'fabric.hosts=3', '--set', 'expect={}');
     // Both are thinned to the same number of points.
-    runLab(`${directory}/long`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us');
-    runLab(`${directory}/short`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us', '--set', 'workloads[incast].size=1 MB', '--set', 'expect={}');
+    await keptRun(`${directory}/long`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us');
+    await keptRun(`${directory}/short`, 'fabric/incast-ecn.yaml', '--set', 'sample=2 us', '--set', 'workloads[incast].size=1 MB', '--set', 'expect={}');
   });
 });
 after(() => rig.close());
@@ -49,7 +49,7 @@ test('a run compared with itself has no differences', async () => {
 test('dark theme', async () => {
   const page = await rig.page('/compare?a=pfc&b=ecn', { dark: true, height: 1500 });
   await page.locator('.uplot').first().waitFor();
-  await page.waitForTimeout(300);
+  await settled(page);
   await rig.shot(page, 'compare-dark');
   assert.deepEqual(page.errors, []);
 });
@@ -75,7 +75,6 @@ test('runs of different length have their own times', async () => {
     assert.equal(drawn[3].at(-1) ?? null, null, 'the shorter run has no value at the end of the longer one');
   }
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('hosts that only one run has count in its sum', async () => {
@@ -85,7 +84,6 @@ test('hosts that only one run has count in its sum', async () => {
   assert.ok(most[0] > 100e9 && most[0] < 210e9, `two senders at 100 Gb/s: ${most[0]}`);
   assert.ok(most[1] > 1e12, `sixteen senders: ${most[1]}`);
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('the sum of rates is that of the counters', async () => {
@@ -98,7 +96,6 @@ test('the sum of rates is that of the counters', async () => {
   let drawn = 0;
   for (let i = 0; i + 1 < line.x.length; ++i) drawn += (line.min[i] * (line.x[i + 1] - line.x[i])) / 8e12;
   assert.ok(Math.abs(drawn / sent - 1) < 0.02, `${drawn} B drawn, ${sent} B sent`);
-  await page.context().close();
 });
 
 test('many series are requested in pieces', async () => {
@@ -117,7 +114,6 @@ test('many series are requested in pieces', async () => {
   const names = new Set(asked.filter((url) => url.includes('/ecn/')).flatMap((url) => new URL(url).searchParams.get('match').split(',')));
   assert.equal(extra.filter((each) => names.has(each.id)).length, extra.length);
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('an added series that is there twice is drawn once and reported', async () => {
@@ -126,5 +122,4 @@ test('an added series that is there twice is drawn once and reported', async () 
   assert.equal(await page.locator('figure', { hasText: 'leaf0.buffer_B' }).count(), 1);
   await page.getByText('has a series twice').waitFor();
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });

@@ -1,15 +1,15 @@
 // Checks what the fabric draws: pixels of the canvas at a link and at a queue against the values of the run.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { drawn, runFatTree, settled } from './fabrics.mjs';
+import { after, before, describe } from 'node:test';
+import { drawn, runFatTree } from './fabrics.mjs';
 import { contrast } from './colour.mjs';
-import { Rig, runLab } from './support.mjs';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    for (const lab of ['incast-ecn', 'pause-propagation', 'link-cut', 'deadlock']) runLab(`${directory}/${lab}`, `fabric/${lab}.yaml`, '--set', 'sample=auto');
-    runFatTree(`${directory}/permutation-1024`, 16, '250 kB');
+  rig = await Rig.open(async (directory) => {
+    for (const lab of ['incast-ecn', 'pause-propagation', 'link-cut', 'deadlock']) await keptRun(`${directory}/${lab}`, `fabric/${lab}.yaml`, '--set', 'sample=auto');
+    await runFatTree(`${directory}/permutation-1024`, 16, '250 kB');
   });
 });
 after(() => rig?.close());
@@ -76,7 +76,6 @@ describe('drawing', { concurrency: 3 }, () => {
       const [c0, c1, c2] = [idle, middle, busy].map((list) => mean(list, (link) => contrast(link.colour, paper)));
       assert.ok(c0 < c1 && c1 < c2, `contrasts ${c0}, ${c1}, ${c2}`);
       assert.deepEqual(page.errors.filter((error) => !error.includes('getImageData')), []); // of this test
-      await page.context().close();
     });
 
     test(`a link is hatched only while its port is paused (${dark ? 'dark' : 'light'})`, async () => {
@@ -98,7 +97,6 @@ describe('drawing', { concurrency: 3 }, () => {
         }
       }
       assert.ok(paused >= 6 && calm > 100, `${paused} paused, ${calm} not`);
-      await page.context().close();
     });
   }
 
@@ -129,7 +127,6 @@ describe('drawing', { concurrency: 3 }, () => {
       heights.push(q.height);
     }
     assert.ok(heights[3] > heights[1] && heights[5] < heights[3], heights.join());
-    await page.context().close();
   });
 
   test('the bar of an ingress group is above its limit while its port pauses the peer', async () => {
@@ -159,7 +156,6 @@ describe('drawing', { concurrency: 3 }, () => {
     const paused = await shown(Math.round((longest.time_ps + longest.last_ps) / 2));
     assert.ok(paused.group > 0.7, JSON.stringify(paused));
     assert.ok(paused.violet > start.violet + 5, JSON.stringify([start, paused]));
-    await page.context().close();
   });
 
   test('a link between nodes that are not neighbours goes around the nodes between them', async () => {
@@ -173,7 +169,6 @@ describe('drawing', { concurrency: 3 }, () => {
     const sw1 = labels.find((label) => label.text === 'sw1');
     for (const way of points) assert.ok(way[1][1] < sw1.y - 10 && way[2][1] < sw1.y - 10);
     await rig.shot(page, 'fabric-deadlock');
-    await page.context().close();
   });
 });
 
@@ -181,7 +176,7 @@ describe('drawing', { concurrency: 3 }, () => {
 test('1,024 hosts: frames while the cursor is dragged', async (t) => {
   for (const dark of [false, true]) {
     const page = await open('/run/permutation-1024/fabric?at=20000000', { dark });
-    await page.waitForTimeout(800);
+    await settled(page);
     const strip = await page.locator('.strip canvas').boundingBox();
     await page.evaluate(() => {
       performance.clearMeasures('fabric frame');
@@ -205,6 +200,5 @@ test('1,024 hosts: frames while the cursor is dragged', async (t) => {
     t.diagnostic(`${dark ? 'dark' : 'light'}: ${times.length} frames, from one to the next ${said(sorted(times.slice(1).map((time, i) => time - times[i])))}; script ${said(sorted(script))}`);
     assert.ok(times.length > 20 && script.length > 10);
     assert.deepEqual(page.errors, []);
-    await page.context().close();
   }
 });

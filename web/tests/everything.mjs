@@ -1,23 +1,18 @@
 // Every view with real runs, for tests that go through all of them.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, runLab, weft } from './support.mjs';
+import { call, keptRun, once, root, settled } from './support.mjs';
 
-export function prepare(directory) {
-  process.env.XDG_RUNTIME_DIR = `${directory}/.worlds`; // none of others
-  mkdirSync(process.env.XDG_RUNTIME_DIR);
+export async function prepare(directory) {
   const sampled = ['--set', 'sample=auto'];
-  runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', ...sampled, '--capture', 'all', '--snaplen', '96');
-  runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', ...sampled);
-  runLab(`${directory}/cut`, 'fabric/link-cut.yaml', ...sampled);
-  runLab(`${directory}/deadlock`, 'fabric/deadlock.yaml', ...sampled);
-  runLab(`${directory}/first-light`, 'first-light.yaml', ...sampled);
-  runLab(`${directory}/job`, 'ai/healthy-2x4.yaml', ...sampled);
-  runLab(`${directory}/a-run-whose-name-is-so-long-that-no-header-has-room-for-all-of-it`, 'first-light.yaml');
+  await keptRun(`${directory}/incast`, 'fabric/incast-ecn.yaml', ...sampled, '--capture', 'all', '--snaplen', '96');
+  await keptRun(`${directory}/pauses`, 'fabric/pause-propagation.yaml', ...sampled);
+  await keptRun(`${directory}/cut`, 'fabric/link-cut.yaml', ...sampled);
+  await keptRun(`${directory}/deadlock`, 'fabric/deadlock.yaml', ...sampled);
+  await keptRun(`${directory}/first-light`, 'first-light.yaml', ...sampled);
+  await keptRun(`${directory}/job`, 'ai/healthy-2x4.yaml', ...sampled);
+  await keptRun(`${directory}/a-run-whose-name-is-so-long-that-no-header-has-room-for-all-of-it`, 'first-light.yaml');
   const words = ['sweep', join(root, 'labs/fabric/incast-ecn.yaml'), '--vary', 'fabric.hosts=3,5', '--vary', 'workloads[incast].size=100 kB,200 kB'];
-  const done = spawnSync(weft, [...words, '--out', `${directory}/grid`], { encoding: 'utf8' });
-  if (done.status !== 0 && done.status !== 1) throw new Error(`weft sweep: ${done.status}\n${done.stderr}`);
+  await once('grid', `${directory}/grid`, (own) => call(...words, '--out', own));
 }
 
 // Name, address, and a selector or text that exists when the view is drawn.
@@ -51,17 +46,7 @@ export const views = [
 export const expected = (error) => /\/packets\?limit=\d+$/.test(error) && error.includes('404');
 
 export async function shown(page, sign) {
-  await page.locator(sign).first().waitFor({ timeout: 20_000 });
+  await page.locator(sign).first().waitFor();
   await page.evaluate(() => document.fonts.ready);
-  await quiet(page);
+  await settled(page);
 }
-
-// All data has arrived, none was requested for 160 ms (views wait up to 120 ms before a request), and it is drawn.
-export async function quiet(page) {
-  for (let rested = 0; rested < 4; ) {
-    await page.waitForTimeout(40);
-    rested = page.asked.size === 0 ? rested + 1 : 0;
-  }
-  await frames(page);
-}
-export const frames = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

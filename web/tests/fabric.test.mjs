@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { drawn, parameter, pixels, runFatTree, settled } from './fabrics.mjs';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { drawn, parameter, pixels, runFatTree } from './fabrics.mjs';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
+  rig = await Rig.open(async (directory) => {
     for (const lab of ['fabric/incast-ecn', 'fabric/pause-propagation', 'fabric/link-cut', 'first-light']) {
-      runLab(`${directory}/${lab.split('/').at(-1)}`, `${lab}.yaml`, '--set', 'sample=auto');
+      await keptRun(`${directory}/${lab.split('/').at(-1)}`, `${lab}.yaml`, '--set', 'sample=auto');
     }
-    runFatTree(`${directory}/permutation-128`, 8, '1 MB');
-    runFatTree(`${directory}/permutation-1024`, 16, '250 kB');
+    await runFatTree(`${directory}/permutation-128`, 8, '1 MB');
+    await runFatTree(`${directory}/permutation-1024`, 16, '250 kB');
   });
 });
 after(() => rig.close());
@@ -114,12 +114,11 @@ test('1,024 hosts: times of drawing and scrubbing; a click opens a pod', async (
   const firsts = [];
   let page;
   for (let i = 0; i < 3; ++i) {
-    await page?.close();
     page = await open('/run/permutation-1024/fabric?at=20000000', { dark: i === 1 });
     firsts.push(await page.evaluate(() => performance.getEntriesByName('fabric first draw')[0].duration));
     if (i > 0) await rig.shot(page, `fabric-1024${i === 1 ? '-dark' : ''}`);
   }
-  await page.waitForTimeout(500);
+  await settled(page);
   await page.evaluate(() => performance.clearMeasures('fabric frame'));
   const strip = await page.locator('.strip canvas').boundingBox();
   await page.mouse.move(strip.x + 20, strip.y + 30);

@@ -1,12 +1,11 @@
 // Large fabrics, and helpers of the tests of fabric, time and summary.
-import { spawnSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { weft } from './support.mjs';
+import { call, frames, once } from './support.mjs';
 
 // A permutation on a fat tree: k = 8 has 128 hosts, k = 16 has 1,024.
-export function runFatTree(directory, k, size) {
+export const runFatTree = (directory, k, size) => once(`fat tree ${k} ${size}`, directory, async (own) => {
   const lab = join(tmpdir(), `weft-fat-tree-${k}-${process.pid}.yaml`);
   writeFileSync(lab, `version: 1
 name: permutation-${(k * k * k) / 4}
@@ -21,14 +20,13 @@ qos: {profile: roce-lossless}
 workloads:
   - {name: perm, flows: permutation, hosts: all, size: ${size}}
 `);
-  const done = spawnSync(weft, ['run', lab, '--out', directory], { encoding: 'utf8' });
+  await call('run', lab, '--out', own);
   rmSync(lab);
-  if (done.status !== 0) throw new Error(`weft run: ${done.status}\n${done.stderr}`);
-}
+});
 
 export async function drawn(page) {
-  await page.waitForFunction(() => performance.getEntriesByName('fabric first draw').length > 0, null, { timeout: 20000 });
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.waitForFunction(() => performance.getEntriesByName('fabric first draw').length > 0);
+  await frames(page);
 }
 
 // The number of pixels of a canvas that have a colour of the theme ("--pause"), or one given (#rrggbb).
@@ -50,4 +48,3 @@ export function pixels(page, canvas, colour) {
 }
 
 export const parameter = (page, name) => new URL(page.url()).searchParams.get(name);
-export const settled = (page) => page.waitForTimeout(250);

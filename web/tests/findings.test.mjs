@@ -1,13 +1,13 @@
 // Findings: severity as word and sign, evidence with links to its time and packets, remedies to copy.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
-    runLab(`${directory}/calm`, 'first-light.yaml');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
+    await keptRun(`${directory}/calm`, 'first-light.yaml');
   });
 });
 after(() => rig?.close());
@@ -42,7 +42,6 @@ test('forms of findings', async () => {
     await page.goBack();
     await page.getByRole('link', { name: 'in Time' }).first().click();
     await page.waitForURL(/\/run\/pauses\/time\?.*at=2000000/);
-    await page.context().close();
   }
 });
 

@@ -1,11 +1,11 @@
 // The panel "Why is this flow slow?": how the time was spent, the path, its events, and the command.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto'));
+  rig = await Rig.open((directory) => keptRun(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto'));
 });
 after(() => rig.close());
 

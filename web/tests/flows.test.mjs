@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
-    runLab(`${directory}/pair`, 'two-node-100g.yaml');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    await keptRun(`${directory}/pair`, 'two-node-100g.yaml');
   });
 });
 after(() => rig.close());
@@ -117,8 +117,7 @@ test('chosen flows are kept in the address and in other views', async () => {
 });
 
 test('ten thousand flows scroll', async () => {
-  const context = await rig.browser.newContext({ viewport: { width: 1400, height: 900 } });
-  const page = await context.newPage();
+  const page = await rig.page('/labs');
   const n = 10_000;
   await page.route('**/api/runs/incast/flows', async (route) => {
     const answer = await (await route.fetch()).json();
@@ -143,5 +142,4 @@ test('ten thousand flows scroll', async () => {
   await page.getByRole('grid').focus();
   await page.keyboard.press('End');
   await page.waitForFunction(() => document.querySelector('.rows .row:last-child')?.getAttribute('aria-rowindex') === '10000');
-  await context.close();
 });

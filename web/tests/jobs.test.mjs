@@ -1,20 +1,20 @@
 // Jobs: the timeline of 32 and of 256 ranks with ports and flows under it, keys, streams of a rank; bus bandwidth of
 // nccl-tests against the roofline.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 const screen = { width: 1280, height: 800 };
 const others = ['moe-incast', 'nvlink-8', 'one-slow-rail', 'chakra-zero1'];
 before(async () => {
-  rig = await Rig.open((directory) => {
+  rig = await Rig.open(async (directory) => {
     const sampled = ['--set', 'sample=auto'];
-    runLab(`${directory}/gpt`, 'ai/gpt-step-dp-tp.yaml', ...sampled);
-    runLab(`${directory}/gpt256`, 'ai/gpt-step-dp-tp.yaml', '--set', 'fabric.hosts=32', '--set', 'expect={}', ...sampled);
-    runLab(`${directory}/nccl`, 'ai/healthy-2x4.yaml', ...sampled);
-    for (const name of others) runLab(`${directory}/${name}`, `ai/${name}.yaml`, ...sampled);
-    runLab(`${directory}/plain`, 'first-light.yaml');
+    await keptRun(`${directory}/gpt`, 'ai/gpt-step-dp-tp.yaml', ...sampled);
+    await keptRun(`${directory}/gpt256`, 'ai/gpt-step-dp-tp.yaml', '--set', 'fabric.hosts=32', '--set', 'expect={}', ...sampled);
+    await keptRun(`${directory}/nccl`, 'ai/healthy-2x4.yaml', ...sampled);
+    for (const name of others) await keptRun(`${directory}/${name}`, `ai/${name}.yaml`, ...sampled);
+    await keptRun(`${directory}/plain`, 'first-light.yaml');
   });
 });
 after(() => rig?.close());
@@ -73,7 +73,7 @@ test('timeline of a training step', async () => {
     await page.keyboard.press('s');
     await page.keyboard.press('ArrowRight');
     await page.waitForURL(/at=\d+/);
-    await page.waitForTimeout(600);
+    await settled(page);
     await rig.shot(page, `jobs-${dark ? 'dark' : 'light'}`);
     // A click on a chosen flow removes it.
     const before = chosen();
@@ -88,7 +88,6 @@ test('timeline of a training step', async () => {
     await page.locator('.links a', { hasText: 'Time' }).click();
     await page.waitForURL(/\/time\?.*at=\d+/);
     assert.deepEqual(page.errors, [], page.errors.join());
-    await page.context().close();
   }
 });
 
@@ -133,10 +132,9 @@ test('bus bandwidth against the roofline', async () => {
   for (const dark of [false, true]) {
     const page = await rig.page('/run/nccl/jobs?job=two-nodes', { dark, ...screen });
     await page.locator('.uplot canvas').waitFor();
-    await page.waitForFunction(() => !document.querySelector('main').innerText.includes('…'), undefined, { timeout: 60_000 });
+    await page.waitForFunction(() => !document.querySelector('main').innerText.includes('…'));
     await rig.shot(page, `jobs-busbw-${dark ? 'dark' : 'light'}`);
     assert.deepEqual(page.errors, [], page.errors.join());
-    await page.context().close();
   }
 });
 
@@ -146,10 +144,9 @@ test('other labs', async () => {
     for (const dark of [false, true]) {
       const page = await rig.page(`/run/${name}/jobs${job.kind === 'job' ? '?rank=3' : ''}`, { dark, ...screen });
       await page.getByText('Bus bandwidth').first().waitFor();
-      await page.waitForTimeout(500);
+      await settled(page);
       await rig.shot(page, `jobs-${name}-${dark ? 'dark' : 'light'}`);
       assert.deepEqual(page.errors, [], page.errors.join());
-      await page.context().close();
     }
   }
 });

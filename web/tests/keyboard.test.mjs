@@ -1,10 +1,10 @@
 // Every view without a mouse: Tab reaches every control with a visible focus, Enter and Space activate it, Escape closes
 // panels, arrows move in lists, and keys typed into a field have no other effect.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe } from 'node:test';
 import { prepare, shown, views } from './everything.mjs';
-import { parameter, settled } from './fabrics.mjs';
-import { Rig } from './support.mjs';
+import { parameter } from './fabrics.mjs';
+import { Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
@@ -61,7 +61,6 @@ describe('keyboard', { concurrency: 3 }, () => {
       assert.deepEqual([...new Set(weak)], [], 'no focus ring');
       const missed = await page.evaluate((known) => [...document.querySelectorAll('[data-control]')].filter((e) => !known.includes(e.dataset.control)).map((e) => e.outerHTML.slice(0, 100)), [...seen]);
       assert.ok(seen.size >= Math.min(wanted, 240), `${seen.size} of ${wanted}; not reached: ${missed.slice(0, 5).join(' | ')}`);
-      await page.context().close();
     });
   }
 
@@ -81,7 +80,6 @@ describe('keyboard', { concurrency: 3 }, () => {
       await page.keyboard.press(key);
       assert.equal(new URL(page.url()).pathname, `/run/incast${view}`);
     }
-    await page.context().close();
   });
 
   test('keys typed into a field have no other effect', async () => {
@@ -94,7 +92,6 @@ describe('keyboard', { concurrency: 3 }, () => {
     assert.equal(parameter(page, 'at'), '500000000');
     assert.equal(await page.getByRole('complementary', { name: 'Legend' }).count(), 0);
     assert.equal(await page.getByRole('combobox', { name: 'Open a node' }).inputValue(), '?3 wasd0');
-    await page.context().close();
   });
 
   test('a node is opened by name and flows are chosen with the keyboard', async () => {
@@ -115,7 +112,6 @@ describe('keyboard', { concurrency: 3 }, () => {
     await page.getByRole('searchbox', { name: 'Find flows' }).waitFor({ state: 'detached' });
     assert.match(await focus(page), /Flows/);
     assert.equal(parameter(page, 'node'), 'edge5', 'Escape closed the list alone');
-    await page.context().close();
   });
 
   test('arrows move in lists: runs, findings, packets', async () => {
@@ -139,7 +135,6 @@ describe('keyboard', { concurrency: 3 }, () => {
     await page.keyboard.press('ArrowDown');
     await page.waitForURL(/packet=2/);
     assert.equal(await page.getByRole('row', { selected: true }).count(), 1);
-    await page.context().close();
   });
 
   test('the strip of the summary is a slider: arrows move it, Enter opens Time', async () => {
@@ -151,7 +146,6 @@ describe('keyboard', { concurrency: 3 }, () => {
     assert.ok(Number(await strip.getAttribute('aria-valuenow')) > 0);
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/time\?.*at=\d+/);
-    await page.context().close();
   });
 });
 
@@ -168,7 +162,6 @@ test('with reduced motion, play shows single pictures', async () => {
     const n = await page.evaluate(() => performance.getEntriesByName('fabric frame').length);
     await settled(page);
     assert.ok(Number(parameter(page, 'at')) > 0, 'it plays');
-    await page.context().close();
     return n;
   };
   const [film, pictures] = [await frames(false), await frames(true)];

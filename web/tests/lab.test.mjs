@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { parameter } from './fabrics.mjs';
-import { Rig } from './support.mjs';
+import { Rig, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open(() => {});
+  rig = await Rig.open();
 });
 after(() => rig.close());
 
@@ -180,7 +180,6 @@ test('Ctrl+Z takes back a knob, typing and Discard, in the file and in the addre
   assert.match(parameter(page, 'set'), /=5$/);
   assert.deepEqual(page.errors, []);
   await page.evaluate(() => localStorage.clear());
-  await page.context().close();
 });
 
 test('a wrong value is marked at its knob, and the others stay', async () => {
@@ -250,7 +249,6 @@ test('a text that is typed while a knob edits the file is kept', async () => {
   assert.match(text, /name: typed/);
   assert.match(text, /hosts: 7\n/);
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('the check of a lab does not change the knob that is being typed into', async () => {
@@ -272,7 +270,6 @@ test('the check of a lab does not change the knob that is being typed into', asy
   // Until the check of the new text answers, the field has what was entered.
   assert.equal(await kmin.inputValue(), '');
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('after a restart of the server, a new run is not taken for an old one', async () => {
@@ -295,5 +292,4 @@ test('after a restart of the server, a new run is not taken for an old one', asy
   assert.equal(task.id, 1);
   await page.waitForURL(/\/run\/first-light/);
   assert.equal(new URL(page.url()).pathname, `/run/${task.run}`);
-  await page.context().close();
 });

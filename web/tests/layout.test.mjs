@@ -1,9 +1,9 @@
 // Measures the layout of every view in three sizes, light and dark: no horizontal scrollbar of the page, no text that is
 // cut and cannot be read elsewhere, no overlapping text, no message in the console.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { expected, frames, prepare, quiet, shown, views } from './everything.mjs';
-import { Rig } from './support.mjs';
+import { after, before, describe } from 'node:test';
+import { expected, prepare, shown, views } from './everything.mjs';
+import { frames, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
@@ -79,7 +79,7 @@ describe('layout', { concurrency: 3 }, () => {
       const found = [];
       for (const [width, height] of [[1280, 800], [1920, 1080], [1024, 700]]) {
         await page.setViewportSize({ width, height });
-        await quiet(page);
+        await settled(page);
         for (const scheme of ['light', 'dark']) {
           await page.emulateMedia({ colorScheme: scheme });
           await frames(page);
@@ -90,7 +90,6 @@ describe('layout', { concurrency: 3 }, () => {
       }
       assert.deepEqual(found, []);
       assert.deepEqual(page.errors.filter((error) => !expected(error)), []);
-      await page.context().close();
     });
   }
 });

@@ -1,8 +1,8 @@
 // Packets: list, filter, tree and bytes, following, keys, jumps; a million frames; a run without a capture.
 import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, test } from './support.mjs';
 
 // The capture of a run with its packets repeated, for a capture of a million frames.
 function multiply(path, times) {
@@ -17,11 +17,11 @@ function multiply(path, times) {
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--capture', 'all', '--snaplen', '96');
-    runLab(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
-    runLab(`${directory}/loss`, 'faults/loss.yaml', '--capture', 'all', '--snaplen', '128');
-    runLab(`${directory}/bare`, 'first-light.yaml');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/incast`, 'fabric/incast-ecn.yaml', '--capture', 'all', '--snaplen', '96');
+    await keptRun(`${directory}/pauses`, 'fabric/pause-propagation.yaml', '--capture', 'all', '--snaplen', '96');
+    await keptRun(`${directory}/loss`, 'faults/loss.yaml', '--capture', 'all', '--snaplen', '128');
+    await keptRun(`${directory}/bare`, 'first-light.yaml');
   });
 });
 after(() => rig?.close());
@@ -46,7 +46,6 @@ test('list, tree and bytes', async () => {
     await field.hover();
     await rig.shot(page, `packets-${dark ? 'dark' : 'light'}`);
     assert.deepEqual(serious(page), []);
-    await page.context().close();
   }
 });
 
@@ -62,7 +61,6 @@ test('a packet in the address has its place, whatever comes first', async () => 
     release();
     for (const sign of ['text=Packet 400', '.list .row.chosen']) await page.locator(sign).first().waitFor();
     firsts.push(await rows(page).first().getAttribute('aria-rowindex'));
-    await page.context().close();
   }
   assert.equal(firsts[0], firsts[1]);
 });

@@ -1,26 +1,18 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { chromium } from 'playwright-core';
-import { root, screenshots, weft } from './support.mjs';
+import { after, before } from 'node:test';
+import { call, called, newContext, root, screenshots, test } from './support.mjs';
 
 let directory;
-let browser;
 before(async () => {
   directory = mkdtempSync(join(tmpdir(), `weft-report-${process.pid}-`));
   const evil = '# </script><script>window.taken = 1</script><!-- <script>\n';
   writeFileSync(`${directory}/lab.yaml`, evil + readFileSync(join(root, 'labs/fabric/incast-ecn.yaml'), 'utf8'));
-  const call = (...words) => {
-    const done = spawnSync(weft, words, { encoding: 'utf8' });
-    if (done.status !== 0) throw new Error(`weft ${words.join(' ')}: ${done.status}\n${done.stderr}`);
-    return done.stdout;
-  };
-  call('run', `${directory}/lab.yaml`, '--set', 'sample=auto', '--capture', 'h0:p0', '--out', `${directory}/run`);
-  assert.equal(call('report', `${directory}/run`), readFileSync(`${directory}/run/report.md`, 'utf8'));
-  const said = JSON.parse(call('report', `${directory}/run`, '--html', '--out', `${directory}/report.html`, '--json'));
+  await call('run', `${directory}/lab.yaml`, '--set', 'sample=auto', '--capture', 'h0:p0', '--out', `${directory}/run`);
+  assert.equal(await call('report', `${directory}/run`), readFileSync(`${directory}/run/report.md`, 'utf8'));
+  const said = JSON.parse(await call('report', `${directory}/run`, '--html', '--out', `${directory}/report.html`, '--json'));
   assert.equal(said.size_B, statSync(`${directory}/report.html`).size);
   assert.ok(said.size_B < 8e6, `${said.size_B} B`);
   // The page that was built separately, as in support.mjs.
@@ -31,15 +23,11 @@ before(async () => {
     const code = readFileSync(join(process.env.WEFT_PAGE, 'app.js'), 'utf8').replace(/<(\/script|script|!--)/g, '\\x3C$1');
     writeFileSync(`${directory}/report.html`, html.slice(0, start) + code + html.slice(html.indexOf('</script>', start)));
   }
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
 });
-after(async () => {
-  await browser?.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+after(() => rmSync(directory, { recursive: true, force: true }));
 
 async function open(dark, hash = '') {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: dark ? 'dark' : 'light', offline: true });
+  const context = await newContext({ viewport: { width: 1400, height: 900 }, colorScheme: dark ? 'dark' : 'light', offline: true });
   const page = await context.newPage();
   page.errors = [];
   page.asked = [];
@@ -90,8 +78,8 @@ test('the address after the # holds the view', async () => {
   assert.deepEqual(page.errors, []);
 });
 
-test('a directory that is not a run is rejected', () => {
-  const done = spawnSync(weft, ['report', directory, '--html'], { encoding: 'utf8' });
+test('a directory that is not a run is rejected', async () => {
+  const done = await called(['report', directory, '--html']);
   assert.equal(done.status, 2);
   assert.match(done.stderr, /is a directory of runs, not a run\n  name one of the runs in it/);
 });
@@ -124,7 +112,7 @@ test('rates in a report are those of the run', async () => {
 });
 
 test('a report in a sandboxed frame works: it has no storage and no address', async () => {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, offline: true });
+  const context = await newContext({ viewport: { width: 1400, height: 900 }, offline: true });
   const page = await context.newPage();
   const errors = [];
   page.on('pageerror', (error) => errors.push(String(error)));

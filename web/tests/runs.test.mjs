@@ -1,13 +1,13 @@
 // The list of runs: studies, and answers that arrive late.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, runLab, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/first-light`, 'first-light.yaml');
-    runLab(`${directory}/study`, 'first-light.yaml', '--seeds', '2');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/first-light`, 'first-light.yaml');
+    await keptRun(`${directory}/study`, 'first-light.yaml', '--seeds', '2');
   });
 });
 after(() => rig?.close());
@@ -19,7 +19,6 @@ test('a run of several seeds is listed with its runs', async () => {
   await page.getByRole('link', { name: /^study~/ }).nth(1).waitFor();
   await page.getByRole('link', { name: 'first-light', exact: true }).waitFor();
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('an older list does not replace a newer one', async () => {
@@ -33,10 +32,9 @@ test('an older list does not replace a newer one', async () => {
     return route.fulfill({ json: { runs: runs.map((run) => ({ ...run, headline: 'an old headline' })) } });
   });
   await page.getByRole('link', { name: 'Runs', exact: true }).click();
-  runLab(`${rig.directory}/later`, 'first-light.yaml'); // the list is requested again
+  await runLab(`${rig.directory}/later`, 'first-light.yaml'); // the list is requested again
   await page.getByRole('link', { name: 'later', exact: true }).waitFor();
   const headline = page.getByText('an old headline').first();
   await assert.rejects(headline.waitFor({ timeout: 2000 }));
   assert.ok(asked >= 2);
-  await page.context().close();
 });

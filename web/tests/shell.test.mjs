@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { keptRun, Rig, runLab, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => runLab(`${directory}/first-light`, 'first-light.yaml'));
+  rig = await Rig.open((directory) => keptRun(`${directory}/first-light`, 'first-light.yaml'));
 });
 after(() => rig.close());
 
@@ -38,7 +38,6 @@ test('an unknown page or run is reported, with links', async () => {
     await page.waitForURL(/\/run\/first-light$/);
     await page.getByRole('heading', { level: 1 }).waitFor();
     assert.deepEqual(page.errors.filter((error) => !/40[04]/.test(error)), []);
-    await page.context().close();
   }
   const json = await fetch(`${rig.url}/xyz`);
   assert.equal(json.status, 404);
@@ -54,12 +53,11 @@ test('the header is one line at 1024 pixels and more', async () => {
     const over = await page.locator('header').evaluate((header) => header.scrollWidth - header.clientWidth);
     assert.ok(over <= 0, `${over} px too wide at ${width}`);
     if (width === 1024) await rig.shot(page, 'header-1024');
-    await page.context().close();
   }
 });
 
 test('one event stream, closed while the tab is hidden; the runs are loaded again afterwards', async () => {
-  const page = await rig.page('/');
+  const page = await rig.page('/', { fresh: true });
   await page.addInitScript(() => {
     const real = window.EventSource;
     window.streams = [];
@@ -91,12 +89,12 @@ test('one event stream, closed while the tab is hidden; the runs are loaded agai
 });
 
 test('a run repeated under the same name is loaded again', async () => {
-  runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '1');
+  await runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '1');
   const page = await rig.page('/run/again');
   await page.getByText('seed 1:').waitFor();
   await page.getByRole('link', { name: 'Flows', exact: true }).click();
   rmSync(`${rig.directory}/again`, { recursive: true });
-  runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '4242');
+  await runLab(`${rig.directory}/again`, 'first-light.yaml', '--seed', '4242');
   await page.waitForTimeout(2500);
   await page.getByRole('link', { name: 'Summary', exact: true }).click();
   await page.getByText('seed 4242:').waitFor();
@@ -110,14 +108,13 @@ test('the event stream is opened again after an error answer', async () => {
   await page.route('**/api/events*', (route) => (++refused === 1 ? route.fulfill({ status: 503, json: { errors: [{ message: 'too many clients' }] } }) : route.continue()));
   await page.goto(`${rig.url}/runs`);
   await page.getByRole('link', { name: 'first-light' }).waitFor();
-  runLab(`${rig.directory}/after-503`, 'first-light.yaml');
+  await runLab(`${rig.directory}/after-503`, 'first-light.yaml');
   await page.getByRole('link', { name: 'after-503' }).waitFor({ timeout: 10_000 });
   assert.ok(refused >= 2);
-  await page.context().close();
 });
 
 test('without storage the page works', async () => {
-  const page = await rig.page('/');
+  const page = await rig.page('/', { fresh: true });
   await page.addInitScript(() => Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } }));
   await page.goto(`${rig.url}/lab/first-light.yaml`);
   await page.getByText('2 hosts').waitFor();
@@ -128,5 +125,4 @@ test('without storage the page works', async () => {
   await editor.fill((await editor.inputValue()).replace('seed: 1', 'seed: 2'));
   await page.getByRole('button', { name: 'Discard' }).click();
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
-import { after, before, test } from 'node:test';
+import { after, before } from 'node:test';
 import { parameter } from './fabrics.mjs';
-import { Rig, runLab } from './support.mjs';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    runLab(`${directory}/incast-ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
-    runLab(`${directory}/link-cut`, 'fabric/link-cut.yaml', '--set', 'sample=auto');
-    runLab(`${directory}/plain`, 'first-light.yaml');
-    runLab(`${directory}/unfinished`, 'first-light.yaml');
+  rig = await Rig.open(async (directory) => {
+    await keptRun(`${directory}/incast-ecn`, 'fabric/incast-ecn.yaml', '--set', 'sample=auto');
+    await keptRun(`${directory}/link-cut`, 'fabric/link-cut.yaml', '--set', 'sample=auto');
+    await keptRun(`${directory}/plain`, 'first-light.yaml');
+    await keptRun(`${directory}/unfinished`, 'first-light.yaml');
     rmSync(`${directory}/unfinished/results.sqlite`);
   });
 });
@@ -24,7 +24,7 @@ test('the first screen shows what happened and links to the time', async () => {
   await page.getByText('16 of 16 flows done').first().waitFor();
   assert.match(await page.locator('.command code').textContent(), new RegExp(`^weft run ${rig.directory}/incast-ecn/lab\\.yaml --seed 1 --set sample=auto --out ${rig.directory}/incast-ecn-again$`));
   await page.getByLabel('The run over time').first().waitFor();
-  await page.waitForTimeout(400);
+  await settled(page);
   await rig.shot(page, 'summary-incast');
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'report.md' }).click()]);
   assert.equal(file.suggestedFilename(), 'report.md');
@@ -44,7 +44,7 @@ test('the strip opens the time view', async () => {
   const page = await rig.page('/run/link-cut', { dark: true });
   const strip = page.locator('.strip canvas');
   await strip.waitFor();
-  await page.waitForTimeout(300);
+  await settled(page);
   await rig.shot(page, 'summary-link-cut-dark');
   const box = await strip.boundingBox();
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
@@ -84,7 +84,6 @@ test('the number of events is that of the counters, from one small answer for ea
   assert.deepEqual([...paths].sort(), ['', '/activity/total', '/events']);
   const sizes = await Promise.all(answers.map(async (answer) => (await answer.request().sizes()).responseBodySize));
   assert.ok(sum(sizes) < 60_000, `${sizes} bytes`);
-  await page.context().close();
 });
 
 test('the legend shows every sign, from any view', async () => {
@@ -109,5 +108,4 @@ test('the headline takes three lines at most', async () => {
   await h1.waitFor();
   const lines = await h1.evaluate((e) => e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight));
   assert.ok(lines < 3.2, `${lines} lines`);
-  await page.context().close();
 });

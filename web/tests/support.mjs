@@ -1,36 +1,59 @@
-// Shared by the tests of the page: runs of real labs, a `weft serve` on a free port, a headless Chromium, screenshots.
+// Shared by the tests of the page: runs of real labs, a `weft serve` on a free port, pages of a headless Chromium, screenshots.
 // Screenshots are kept in $WEFT_SCREENSHOTS (default: build/screenshots). $WEFT_PAGE is a directory with a page that was
 // built separately (`npm run build -- --outDir DIR`), used instead of the one in the binary.
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { root, screenshots, takePage } from './pages.mjs';
 
-export const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+export * from './pages.mjs';
 export const weft = process.env.WEFT ?? join(root, 'build/weft');
-export const screenshots = process.env.WEFT_SCREENSHOTS ?? join(root, 'build/screenshots');
 
-export function runLab(directory, lab, ...options) {
-  const done = spawnSync(weft, ['run', join(root, 'labs', lab), '--out', directory, ...options], { encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`weft run ${lab}: ${done.status}\n${done.stderr}`);
+// `weft` with these words. Other suites go on meanwhile.
+export function called(words, options = {}) {
+  const child = spawn(weft, words, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  const [out, err] = [child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray());
+  return new Promise((ended, failed) => child.on('error', failed).on('close', async (status) => ended({ status, stdout: (await out).join(''), stderr: (await err).join('') })));
 }
+export async function call(...words) {
+  const done = await called(words);
+  if (done.status !== 0) throw new Error(`weft ${words.join(' ')}: ${done.status}\n${done.stderr}`);
+  return done.stdout;
+}
+export const runLab = (directory, lab, ...options) => call('run', join(root, 'labs', lab), '--out', directory, ...options);
+
+// Several suites look at the same runs: each is made once in a process, and copied.
+let store;
+const made = new Map();
+after(() => store && rmSync(store, { recursive: true, force: true }));
+export async function once(key, directory, make) {
+  store ??= mkdtempSync(join(tmpdir(), `weft-runs-${process.pid}-`));
+  const own = join(store, String(made.size));
+  if (!made.has(key)) made.set(key, make(own).then(() => own));
+  const copy = mkdtempSync(join(store, 'copy-'));
+  cpSync(await made.get(key), copy, { recursive: true });
+  renameSync(copy, directory);
+}
+export const keptRun = (directory, lab, ...options) => once(JSON.stringify([lab, ...options]), directory, (own) => runLab(own, lab, ...options));
 
 export class Rig {
-  // A server with the runs that `prepare(directory)` makes, and a browser.
+  // A server with the runs that `prepare(directory)` makes. It sees only worlds of its own.
   static async open(prepare, ...options) {
     const rig = new Rig();
     rig.directory = mkdtempSync(join(tmpdir(), `weft-page-${process.pid}-`));
-    prepare(rig.directory);
+    rig.worlds = join(rig.directory, '.worlds');
+    mkdirSync(rig.worlds);
+    rig.env = { ...process.env, XDG_RUNTIME_DIR: rig.worlds };
+    await prepare?.(rig.directory);
     rig.options = options;
     await rig.serve('0');
-    rig.browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
     return rig;
   }
 
   async serve(port) {
-    this.server = spawn(weft, ['serve', this.directory, '--port', port, ...this.options], { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.server = spawn(weft, ['serve', this.directory, '--port', port, ...this.options], { stdio: ['ignore', 'pipe', 'inherit'], env: this.env });
     this.url = await new Promise((found, failed) => {
       let text = '';
       this.server.stdout.on('data', (piece) => {
@@ -52,22 +75,8 @@ export class Rig {
     await this.serve(new URL(this.url).port);
   }
 
-  // A new page; `errors` collects errors and warnings of the console.
-  async page(path = '/', { dark = false, width = 1400, height = 900, still = false } = {}) {
-    const context = await this.browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', reducedMotion: still ? 'reduce' : 'no-preference' });
-    if (process.env.WEFT_PAGE) await context.route(/\/app\.(js|css)$/, (route) => route.fulfill({ path: join(process.env.WEFT_PAGE, new URL(route.request().url()).pathname) }));
-    const page = await context.newPage();
-    page.errors = [];
-    // A request that failed is reported with its address.
-    page.on('console', (message) => ['error', 'warning'].includes(message.type())
-      && page.errors.push(message.text() + (message.text().startsWith('Failed to load') ? ` ${message.location().url}` : '')));
-    page.on('pageerror', (error) => page.errors.push(String(error)));
-    // Requests of data that have no answer yet.
-    page.asked = new Set();
-    page.on('request', (request) => request.resourceType() === 'fetch' && page.asked.add(request));
-    for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => page.asked.delete(request));
-    await page.goto(this.url + path);
-    return page;
+  page(path = '/', options) {
+    return takePage(this.url + path, options);
   }
 
   // Saves a screenshot and returns its bytes.
@@ -77,7 +86,6 @@ export class Rig {
   }
 
   async close() {
-    await this.browser?.close();
     await this.stop();
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { Rig, root, weft } from './support.mjs';
+import { after, before } from 'node:test';
+import { call, Rig, root, settled, test } from './support.mjs';
 
-function sweep(directory, ...vary) {
-  const words = ['sweep', join(root, 'labs/fabric/incast-ecn.yaml'), '--out', directory, ...vary.flatMap((each) => ['--vary', each])];
-  const done = spawnSync(weft, words, { encoding: 'utf8' });
-  if (done.status !== 0) throw new Error(`weft ${words.join(' ')}: ${done.status}\n${done.stderr}`);
-}
+const sweep = (directory, ...vary) => call('sweep', join(root, 'labs/fabric/incast-ecn.yaml'), '--out', directory, ...vary.flatMap((each) => ['--vary', each]));
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
-    sweep(`${directory}/two`, 'fabric.hosts=3,5,9', 'workloads[incast].size=200 kB,400 kB');
-    sweep(`${directory}/one`, 'fabric.hosts=3,5,9');
-    sweep(`${directory}/three`, 'fabric.hosts=3,5', 'workloads[incast].size=100 kB,200 kB', 'seed=1,2');
+  rig = await Rig.open(async (directory) => {
+    await sweep(`${directory}/two`, 'fabric.hosts=3,5,9', 'workloads[incast].size=200 kB,400 kB');
+    await sweep(`${directory}/one`, 'fabric.hosts=3,5,9');
+    await sweep(`${directory}/three`, 'fabric.hosts=3,5', 'workloads[incast].size=100 kB,200 kB', 'seed=1,2');
     // One cell as a killed run leaves it.
     const path = `${directory}/two/sweep.json`;
     const json = JSON.parse(readFileSync(path, 'utf8'));
@@ -86,7 +81,7 @@ test('a sweep is started, shows its progress, and is drawn', async () => {
   await rig.shot(page, 'sweep-form');
   await page.getByRole('button', { name: 'Start 2 runs' }).click();
   await page.waitForURL(/\/sweep\/mine/);
-  await page.locator('.curve circle').nth(1).waitFor({ timeout: 30_000 });
+  await page.locator('.curve circle').nth(1).waitFor();
   assert.deepEqual(page.errors.filter((text) => !/404.*\/api\/sweeps\/mine$/.test(text)) /* before its first run is done */, []);
 });
 
@@ -106,7 +101,7 @@ test('noise has one colour and enough digits, and the first metric is one that d
   await rig.shot(page, 'sweep-noise');
   const first = await rig.page('/sweep/two');
   await first.locator('.heat tbody td').first().waitFor();
-  await first.waitForTimeout(500);
+  await settled(first);
   const name = await first.getByLabel('Metric').inputValue();
   const lab = await (await fetch(`${rig.url}/api/runs/two~${json.cells[0].run}`)).json();
   assert.ok(lab.expect.some((each) => each.text.startsWith(`${name} `)), `${name} of ${lab.expect.map((e) => e.text).join('; ')}`);

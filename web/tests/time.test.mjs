@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { drawn, parameter, pixels, settled } from './fabrics.mjs';
-import { Rig, runLab } from './support.mjs';
+import { after, before } from 'node:test';
+import { drawn, parameter, pixels } from './fabrics.mjs';
+import { keptRun, Rig, settled, test } from './support.mjs';
 
 let rig;
 before(async () => {
-  rig = await Rig.open((directory) => {
+  rig = await Rig.open(async (directory) => {
     // A lost packet and its retransmission, and a pulled cable; with a capture at the sender.
-    runLab(`${directory}/lost`, 'fabric/link-cut.yaml', '--set', 'sample=auto', '--set', 'name=lost', '--capture', 'h0:p0,leaf0:swp1', '--set',
+    await keptRun(`${directory}/lost`, 'fabric/link-cut.yaml', '--set', 'sample=auto', '--set', 'name=lost', '--capture', 'h0:p0,leaf0:swp1', '--set',
       'faults=[{name: pulled, link: "leaf0:swp31", both_directions: true, action: cut, start: 300 us, end: 500 us}, {link: "h0:p0", action: drop, frames: request, psn: 200, transmission: 1}]',
       '--set', 'workloads=[{name: pairs, flows: point-to-point, pairs: [[h0, h4], [h1, h5], [h2, h6], [h3, h7]], size: 4 MB}]',
       '--set', 'routing={convergence: 100 us}', '--set', 'expect={}');
-    for (const lab of ['incast-ecn', 'pause-propagation', 'link-cut']) runLab(`${directory}/${lab}`, `fabric/${lab}.yaml`, '--set', 'sample=auto');
+    for (const lab of ['incast-ecn', 'pause-propagation', 'link-cut']) await keptRun(`${directory}/${lab}`, `fabric/${lab}.yaml`, '--set', 'sample=auto');
   });
 });
 after(() => rig.close());
@@ -19,7 +19,7 @@ after(() => rig.close());
 async function open(path, options) {
   const page = await rig.page(path, options);
   await page.locator('section .u-wrap').first().waitFor();
-  await page.waitForTimeout(500);
+  await settled(page);
   return page;
 }
 // A position on the plots, by the share of the range.
@@ -67,7 +67,7 @@ test('W A S D and a drag zoom, and only visible data is fetched', async () => {
   page.on('request', (request) => request.url().includes('/series/data') && asked.push(new URL(request.url()).searchParams));
   await page.keyboard.press('w');
   await page.keyboard.press('w');
-  await page.waitForTimeout(600);
+  await settled(page);
   const span = () => Number(parameter(page, 'to')) - Number(parameter(page, 'from'));
   const zoomed = span();
   assert.ok(zoomed < 0.4 * 4905e6);
@@ -91,7 +91,7 @@ test('W A S D and a drag zoom, and only visible data is fetched', async () => {
   await page.mouse.down();
   await page.mouse.move(b.x, b.y, { steps: 5 });
   await page.mouse.up();
-  await page.waitForTimeout(500);
+  await settled(page);
   assert.ok(Math.abs(span() / before - 0.2) < 0.02);
   await page.mouse.move(5, 5);
   await rig.shot(page, 'time-pauses-dark');
@@ -137,7 +137,7 @@ test('headroom is drawn with its limit', async () => {
   const page = await open('/run/pause-propagation/time', { width: 1280, height: 800 });
   const headroom = page.getByRole('region', { name: 'Headroom by port and class', exact: true });
   await headroom.scrollIntoViewIfNeeded();
-  await page.waitForTimeout(400);
+  await settled(page);
   assert.ok((await headroom.locator('td.name').count()) > 1);
   const answer = await (await page.request.get(`${rig.url}/api/runs/pause-propagation/series`)).json();
   const most = Math.max(...answer.series.filter((s) => s.metric === 'headroom_B' && s.port !== '').map((s) => s.most));
@@ -203,7 +203,6 @@ test('a click on an event shows what it was, and puts the cursor there', async (
   await page.getByRole('status').filter({ hasText: 'pulled (cut) between leaf0:swp31' }).waitFor();
   assert.equal(Number(await page.locator('.line.at').getAttribute('data-cursor')), pulled.time_ps);
   assert.deepEqual(page.errors, []);
-  await page.context().close();
 });
 
 test('zoom in to single packets', async () => {
@@ -245,7 +244,7 @@ test('both themes and both sizes', async () => {
       const page = await open('/run/incast-ecn/time?at=500000000', { dark, width, height });
       await rig.shot(page, `time-${width}${dark ? '-dark' : ''}`);
       await page.getByRole('region', { name: 'Queue depth', exact: true }).scrollIntoViewIfNeeded();
-      await page.waitForTimeout(200);
+      await settled(page);
       await rig.shot(page, `time-${width}${dark ? '-dark' : ''}-below`);
       assert.deepEqual(page.errors, []);
     }
@@ -255,24 +254,23 @@ test('both themes and both sizes', async () => {
 test('moving the cursor requests nothing', async () => {
   const page = await open('/run/incast-ecn/time?at=500000000&plots=leaf0.buffer_B&flows=incast/3&hide=marks');
   await page.getByRole('region', { name: 'leaf0.buffer_B' }).waitFor();
-  await page.waitForTimeout(500);
+  await settled(page);
   const asked = [];
   page.on('request', (request) => asked.push(request.url()));
   for (let i = 0; i < 5; ++i) {
     await page.keyboard.press('ArrowRight');
     await page.waitForTimeout(150);
   }
-  await page.waitForTimeout(300);
+  await settled(page);
   assert.ok(Number(parameter(page, 'at')) > 500e6);
   assert.deepEqual(asked, []);
-  await page.context().close();
 });
 
 test('leaving while it plays leaves the new address alone, and Back works', async () => {
   for (const [path, sign] of [['/run/incast-ecn/time', '.line.at'], ['/run/incast-ecn/fabric', '.stage canvas']]) {
     const page = await rig.page(`${path}?at=500000000`);
     await page.locator(sign).waitFor();
-    await page.waitForTimeout(300);
+    await settled(page);
     await page.keyboard.press(' ');
     await page.waitForFunction(() => Number(new URL(location.href).searchParams.get('at')) > 500e6);
     await page.getByRole('link', { name: 'Runs', exact: true }).click();
@@ -289,7 +287,7 @@ test('leaving while it plays leaves the new address alone, and Back works', asyn
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press(path.endsWith('time') ? '3' : '2');
     await page.locator('.strip canvas').first().waitFor();
-    await page.waitForTimeout(300);
+    await settled(page);
     await page.keyboard.press(' ');
     await page.waitForFunction(() => Number(new URL(location.href).searchParams.get('at')) > 0);
     await page.goBack();
@@ -297,7 +295,6 @@ test('leaving while it plays leaves the new address alone, and Back works', asyn
     await settled(page);
     assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/run/incast-ecn');
     assert.deepEqual(page.errors, []);
-    await page.context().close();
   }
 });
 
@@ -308,7 +305,6 @@ test('an added series that is there twice is drawn once, unknown ones are report
   assert.deepEqual(page.errors, []);
   await page.goto(`${rig.url}/run/incast-ecn/time?plots=nobody.queue_B`);
   await page.getByText('has an unknown series: nobody.queue_B').waitFor();
-  await page.context().close();
 });
 
 test('a message about a request disappears when a later one succeeds', async () => {
@@ -320,7 +316,6 @@ test('a message about a request disappears when a later one succeeds', async () 
   broken = false;
   await page.keyboard.press('w');
   await page.getByText('the disk is full').waitFor({ state: 'detached' });
-  await page.context().close();
 });
 
 test('packets of an earlier range do not replace those of the present one', async () => {
@@ -342,5 +337,4 @@ test('packets of an earlier range do not replace those of the present one', asyn
   const shown = await first();
   await page.waitForTimeout(1800);
   assert.equal(await first(), shown);
-  await page.context().close();
 });

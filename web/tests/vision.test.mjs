@@ -1,9 +1,9 @@
 // Views with Chromium's simulation of colour vision deficiencies: screenshots for review, and checks that symbols still
 // differ from their surroundings.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
-import { frames, prepare, shown } from './everything.mjs';
-import { Rig } from './support.mjs';
+import { after, before, describe } from 'node:test';
+import { prepare, shown } from './everything.mjs';
+import { frames, Rig, test } from './support.mjs';
 
 let rig;
 before(async () => {
@@ -32,9 +32,9 @@ describe('colour vision', { concurrency: 3 }, () => {
           await frames(page);
           seen.set(type, (await rig.shot(page, `vision-${name}-${type}-${dark ? 'dark' : 'light'}`)).toString('base64'));
         }
+        await session.detach();
         assert.equal(new Set(seen.values()).size, 5, 'the emulation does nothing');
         assert.deepEqual(page.errors, []);
-        await page.context().close();
       });
     }
   }

@@ -1,25 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { Rig, root, weft } from './support.mjs';
-
-// Worlds of this test only.
-const place = mkdtempSync(join(tmpdir(), `weft-worlds-${process.pid}-`));
-process.env.XDG_RUNTIME_DIR = place;
-const run = (...words) => spawnSync(weft, words, { encoding: 'utf8' });
-const started = (...words) => new Promise((ended) => spawn(weft, words, { stdio: 'ignore' }).on('exit', ended));
+import { after, before } from 'node:test';
+import { called, Rig, root, test } from './support.mjs';
 
 let rig;
+const run = (...words) => called(words, { env: rig.env });
 before(async () => {
-  rig = await Rig.open(() => {});
+  rig = await Rig.open();
 });
 after(async () => {
-  run('down', 'page-world');
+  await run('down', 'page-world');
   await rig.close();
-  rmSync(place, { recursive: true, force: true });
 });
 
 test('without a world the page shows how to start one', async () => {
@@ -30,14 +21,14 @@ test('without a world the page shows how to start one', async () => {
 
 test('a world starts, programs run, counters and rates change', async () => {
   const page = await rig.page('/worlds');
-  const up = run('up', join(root, 'labs/live/one-switch-100g.yaml'), '--name', 'page-world');
+  const up = await run('up', join(root, 'labs/live/one-switch-100g.yaml'), '--name', 'page-world');
   assert.equal(up.status, 0, up.stderr);
   await page.getByRole('link', { name: 'page-world' }).click();
   assert.match(page.url(), /\/worlds\/page-world$/);
   await page.getByText('No program is running.').waitFor();
-  const server = started('exec', '--world', 'page-world', 'h0', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000');
+  const server = run('exec', '--world', 'page-world', 'h0', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000');
   await page.getByRole('cell', { name: 'ib_write_bw' }).waitFor();
-  const client = started('exec', '--world', 'page-world', 'h1', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000', 'h0');
+  const client = run('exec', '--world', 'page-world', 'h1', '--', 'ib_write_bw', '-F', '-x', '3', '-n', '100000', 'h0');
   // The column "Tx rate" while the port sends, with the utilisation as a bar.
   const sends = page.getByRole('row', { name: /^h1:p0/ }).first().getByRole('cell').nth(3);
   await sends.filter({ hasText: /^[1-9].* Gb\/s$/ }).waitFor();
@@ -56,7 +47,7 @@ test('a world starts, programs run, counters and rates change', async () => {
 });
 
 test('rates are not negative after a world is started again under its name', async () => {
-  const page = await rig.page('/worlds');
+  const page = await rig.page('/worlds', { fresh: true });
   await page.addInitScript(() => {
     window.EventSource = class extends EventTarget {
       constructor() {
@@ -84,5 +75,4 @@ test('rates are not negative after a world is started again under its name', asy
   await next(1e12, 500);
   await rate.filter({ hasNotText: 'Gb/s' }).waitFor();
   assert.doesNotMatch(await page.textContent('main'), /[-−]\d/);
-  await page.context().close();
 });
