@@ -1,5 +1,5 @@
 // The browser that all suites of a process share, its pages, and the tests that use them. A page has a context of its own.
-// A new context costs five times as much as a load in an old one, so pages are used again: they are given back when their
+// A new context costs three times as much as a load in an old one, so pages are used again: they are given back when their
 // test ends, after their storage and routes are cleared. Pages of a test that failed are closed; a picture of each is kept.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdirSync } from 'node:fs';
