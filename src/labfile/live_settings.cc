@@ -29,6 +29,39 @@ void add(std::span<const ParameterKey<Parameters>> keys, const Parameters& param
     settings.push_back({fmt::format("congestion.{}", key.name), fmt::format("{}", parameters.*key.member)});
 }
 
+constexpr std::string_view kMapPrefix = "dscp_to_priority.";
+
+// "dscp_to_priority.24-31  3"
+void add_dscp_map(const std::array<std::uint8_t, 64>& map, std::vector<Setting>& settings) {
+  for (std::size_t first = 0, next = 0; first < map.size(); first = next) {
+    while (next < map.size() && map[next] == map[first]) ++next;
+    settings.push_back({next == first + 1 ? fmt::format("{}{}", kMapPrefix, first)
+                                          : fmt::format("{}{}-{}", kMapPrefix, first, next - 1),
+                        fmt::format("{}", map[first])});
+  }
+}
+
+bool matches(const LiveSetting& setting, std::string_view key) {
+  switch (setting.kind) {
+    case LiveKind::kCongestion:
+      return key.starts_with("congestion.") && key != "congestion.algorithm";
+    case LiveKind::kPriorityOfDscp:
+      return key.starts_with(kMapPrefix);
+    case LiveKind::kPfc:
+    case LiveKind::kTrust:
+      return key == setting.key;
+    case LiveKind::kEcn:
+    case LiveKind::kAlpha:
+      break;
+  }
+  // "queues.N.ecn", where a key may go on: "queues.3.ecn.min"
+  const std::size_t number = setting.key.find('N');
+  if (!key.starts_with(setting.key.substr(0, number))) return false;
+  key.remove_prefix(std::min(key.find('.', number), key.size()));
+  const std::string_view rest = setting.key.substr(number + 1);
+  return key == rest || (setting.kind == LiveKind::kEcn && key.starts_with(std::string(rest) + "."));
+}
+
 }  // namespace
 
 std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc) {
@@ -76,16 +109,40 @@ std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_betwe
       break;
   }
   settings.push_back({"pfc.priorities", list_of(qos.pfc_mask)});
+  settings.push_back(
+      {"trust", std::string(word_of(trust_words(), qos.trust_dscp ? fabric::Trust::kDscp : fabric::Trust::kPcp))});
+  add_dscp_map(qos.priority_of_dscp, settings);
   return settings;
 }
 
-bool can_change(std::string_view key, bool is_switch) {
-  if (key == "pfc.priorities") return true;
-  if (!is_switch) return key.starts_with("congestion.") && key != "congestion.algorithm";
-  const bool queue = key.starts_with("queues."), group = key.starts_with("groups.");
-  if (!queue && !group) return false;
-  key.remove_prefix(std::min(key.find('.', 7), key.size()));
-  return key == ".alpha" || (queue && (key == ".ecn" || key.starts_with(".ecn.")));
+std::span<const LiveSetting> live_settings() {
+  static constexpr LiveSetting kSettings[] = {{"queues.N.ecn", LiveKind::kEcn, true, false},
+                                              {"queues.N.alpha", LiveKind::kAlpha, true, false},
+                                              {"groups.N.alpha", LiveKind::kAlpha, true, false},
+                                              {"pfc.priorities", LiveKind::kPfc, true, true},
+                                              {"congestion.KEY", LiveKind::kCongestion, false, true},
+                                              {"trust", LiveKind::kTrust, false, true},
+                                              {"dscp_to_priority.N", LiveKind::kPriorityOfDscp, false, true}};
+  return kSettings;
+}
+
+const LiveSetting* find_live_setting(std::string_view key, bool is_switch) {
+  for (const LiveSetting& each : live_settings()) {
+    if (is_switch ? each.of_switch : each.of_host) {
+      if (matches(each, key)) return &each;
+    }
+  }
+  return nullptr;
+}
+
+std::optional<std::pair<std::uint8_t, std::uint8_t>> dscps_of(std::string_view key) {
+  if (!key.starts_with(kMapPrefix)) return std::nullopt;
+  key.remove_prefix(kMapPrefix.size());
+  const std::size_t dash = key.find('-');
+  const auto first = parse_unsigned(key.substr(0, dash));
+  const auto last = dash == key.npos ? first : parse_unsigned(key.substr(dash + 1));
+  if (!first || !last || *first > *last || *last > 63) return std::nullopt;
+  return std::pair(static_cast<std::uint8_t>(*first), static_cast<std::uint8_t>(*last));
 }
 
 }  // namespace weft::lab

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -13,15 +16,26 @@
 
 namespace weft::lab {
 
+enum class LiveKind : std::uint8_t { kEcn, kAlpha, kCongestion, kPfc, kTrust, kPriorityOfDscp };
+
+// A row of the list of all that can be changed, which docs/commands.md shows: N stands for a number.
+struct LiveSetting {
+  std::string_view key;
+  LiveKind kind;
+  bool of_switch, of_host;
+};
+std::span<const LiveSetting> live_settings();
+// "queues.3.ecn.min", "queues.3.ecn", "congestion.RPG_AI_RATE", "dscp_to_priority.24-31"; null: it cannot be changed.
+const LiveSetting* find_live_setting(std::string_view key, bool is_switch);
+
+// A,B of "dscp_to_priority.A-B", A,A of "dscp_to_priority.A"; nothing: no DSCPs.
+std::optional<std::pair<std::uint8_t, std::uint8_t>> dscps_of(std::string_view key);
+
 struct Setting {
   std::string key, value;
 };
 // `pfc` are the classes that have it now; of several ports, those that all of them have.
 std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc);
 std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_between_cnps_ps);
-
-// The key is one of a switch or of a host that can be changed: "queues.3.ecn.min", "queues.3.ecn", "groups.3.alpha",
-// "congestion.RPG_AI_RATE", "pfc.priorities".
-bool can_change(std::string_view key, bool is_switch);
 
 }  // namespace weft::lab

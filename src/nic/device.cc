@@ -34,6 +34,7 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
   memory_.count_in(card_.registered_B);
   class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;
   class_of_dscp_[config_.qos.dscp & 63] = config_.qos.priority & 7;
+  config_.qos.priority_of_dscp = class_of_dscp_;
   Time_ps ps_per_byte = out_.timing().ps_per_byte;
   transmit_control_ = {config_.qos.flow_control, config_.qos.pfc_mask, ps_per_byte};
   receive_control_ = {config_.qos.flow_control,

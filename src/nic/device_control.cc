@@ -37,6 +37,27 @@ void DeviceControl::set_pfc(std::uint8_t classes, Time_ps now_ps) {
   device_.plan_pauses();
 }
 
+void DeviceControl::set_trust(bool dscp, Time_ps now_ps) {
+  device_.trust_dscp_ = device_.config_.qos.trust_dscp = dscp;
+  change_classes(now_ps);
+}
+
+void DeviceControl::set_priority(std::uint8_t dscp, std::uint8_t priority, Time_ps now_ps) {
+  PortQos& qos = device_.config_.qos;
+  device_.class_of_dscp_[dscp & 63] = qos.priority_of_dscp[dscp & 63] = priority & 7;
+  if (dscp == qos.cnp_dscp) qos.cnp_priority = priority & 7;
+  change_classes(now_ps);
+}
+
+// A packet that waits takes the class of now; what its former class stopped goes on.
+void DeviceControl::change_classes(Time_ps now_ps) {
+  for (QueuePair& qp : device_.qps_) {
+    if (qp.transport == nullptr) continue;
+    qp.packet.priority = device_.class_to_send(qp.attributes.tos, qp.attributes.priority) & 7;
+  }
+  device_.unpark(now_ps);
+}
+
 void DeviceControl::set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps) {
   // One that goes on sends no more; its last pause runs out.
   if (classes == 0 && device_.storm_ != 0)

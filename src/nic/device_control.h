@@ -12,10 +12,15 @@ class DeviceControl {
 
   void set_link(bool up, Time_ps now_ps);
   bool is_up() const { return device_.up_; }
+  // As it is now; `priority_of_dscp` holds for the DSCPs of RoCE and CNPs too.
   const PortQos& qos() const { return device_.config_.qos; }
   // Of the algorithm that the port has.
   void set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask, Time_ps min_time_between_cnps_ps);
   void set_pfc(std::uint8_t classes, Time_ps now_ps);
+  // What a class follows, and the priority of a DSCP: for every packet from now on, of queue pairs that are connected
+  // too.
+  void set_trust(bool dscp, Time_ps now_ps);
+  void set_priority(std::uint8_t dscp, std::uint8_t priority, Time_ps now_ps);
   // Faults of the port, as DeviceConfig has them; 0 ends one.
   void set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps);
   // How late a CPU sees a write, at most.
@@ -31,6 +36,8 @@ class DeviceControl {
   bool is_traced() const { return device_.config_.host.trace != nullptr; }
 
  private:
+  void change_classes(Time_ps now_ps);
+
   Device& device_;
 };
 

@@ -175,6 +175,35 @@ tl::expected<void, CommandProblem> change_pfc(CommandContext& context, const Tar
   return {};
 }
 
+// A setting that is neither of a parameter of congestion control nor of a queue counts for its ports now and once, in
+// whatever words of the lab it was set before.
+bool counts_once(lab::LiveKind kind) {
+  return kind != lab::LiveKind::kEcn && kind != lab::LiveKind::kAlpha && kind != lab::LiveKind::kCongestion;
+}
+
+tl::expected<void, CommandProblem> change(CommandContext& context, const Target& target, lab::LiveKind kind,
+                                          const std::string& key, const lab::Lab& wanted, Time_ps now_ps) {
+  if (!counts_once(kind)) return change_ports(context, target, wanted);
+  if (kind == lab::LiveKind::kPfc) return change_pfc(context, target, wanted, now_ps);
+  const nic::PortQos& qos = wanted.hosts[target.index].qos;
+  for (nic::Device* device : devices(context, target)) {
+    nic::DeviceControl control(*device);
+    if (kind == lab::LiveKind::kTrust) control.set_trust(qos.trust_dscp, now_ps);
+    if (kind != lab::LiveKind::kPriorityOfDscp) continue;
+    const auto [first, last] = *lab::dscps_of(key);
+    for (std::uint8_t dscp = first; dscp <= last; ++dscp)
+      control.set_priority(dscp, qos.priority_of_dscp[dscp], now_ps);
+  }
+  return {};
+}
+
+// In the words of the lab: a DSCP is one of a map of its own, which no range of the lab's map contains too.
+std::string override_of(const Target& target, lab::LiveKind kind, const std::string& key, const std::string& value) {
+  const std::string qos = fmt::format("nodes.{}.qos.", target.node);
+  if (kind != lab::LiveKind::kPriorityOfDscp) return fmt::format("{}{}={}", qos, key, value);
+  return fmt::format("{}dscp_to_priority={{{}: {}}}", qos, key.substr(key.find('.') + 1), value);
+}
+
 }  // namespace
 
 CommandPlan plan_set(CommandContext& context, CommandWords words) {
@@ -195,16 +224,19 @@ CommandPlan plan_set(CommandContext& context, CommandWords words) {
   const std::string key = words[1].starts_with("qos.") ? words[1].substr(4) : words[1];
   std::vector<std::string> keys;
   for (const lab::Setting& each : settings_now(context, *target)) keys.push_back(each.key);
-  if (!lab::can_change(key, target->is_switch)) {
+  const lab::LiveSetting* const row = lab::find_live_setting(key, target->is_switch);
+  if (row == nullptr) {
     const std::vector<std::string_view> known(keys.begin(), keys.end());
     const auto near = nearest(key, known, 1);
     return problem(fmt::format("{} of {} cannot be changed while the world runs", lab::in_quotes(key), words[0]),
                    fmt::format("{}weft set --list {} shows what can",
                                near.empty() ? "" : fmt::format("did you mean {}? ", near.front()), words[0]));
   }
-  const bool pfc = key == "pfc.priorities";
-  const CommandContext::Setting setting{target->port ? target->name : "",
-                                        fmt::format("nodes.{}.qos.{}={}", target->node, key, words[2])};
+  const lab::LiveKind kind = row->kind;
+  if (kind == lab::LiveKind::kPriorityOfDscp && !lab::dscps_of(key))
+    return problem(fmt::format("{} names no DSCP", lab::in_quotes(key)),
+                   "write 0 to 63, or a range: dscp_to_priority.40-47");
+  const CommandContext::Setting setting{target->port ? target->name : "", override_of(*target, kind, key, words[2])};
   // Taken back when the lab cannot be read with it.
   const auto read = [&context, setting]() {
     context.settings.push_back(setting);
@@ -214,16 +246,15 @@ CommandPlan plan_set(CommandContext& context, CommandWords words) {
   };
   if (const auto lab = read(); !lab) return tl::unexpected(lab.error());
   PlannedCommand plan;
-  plan.act = [&context, target = *target, setting, read, pfc](Time_ps now_ps) -> CommandOutcome {
+  plan.act = [&context, target = *target, setting, read, kind, key](Time_ps now_ps) -> CommandOutcome {
     const auto wanted = read();
     if (!wanted) return tl::unexpected(wanted.error());
     const lab::Lab& before = context.lab();
-    if (!target.is_switch && !pfc &&
+    if (!target.is_switch &&
         wanted->hosts[target.index].qos.congestion.kind != before.hosts[target.index].qos.congestion.kind)
       return problem("the algorithm cannot be changed while the world runs", "set qos.congestion.algorithm in the lab");
-    // PFC counts for its ports now and once, in whatever words of the lab it was set before.
-    if (!pfc) context.settings.push_back(setting);
-    const auto changed = pfc ? change_pfc(context, target, *wanted, now_ps) : change_ports(context, target, *wanted);
+    if (!counts_once(kind)) context.settings.push_back(setting);
+    const auto changed = change(context, target, kind, key, *wanted, now_ps);
     if (!changed) return tl::unexpected(changed.error());
     if (!target.is_switch) context.world().host(target.index).wake_ports(now_ps);
     return text_of(target.name, settings_now(context, target));

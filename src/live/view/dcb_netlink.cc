@@ -1,5 +1,5 @@
 // Data centre bridging over NETLINK_ROUTE (`dcb pfc`, `dcb ets`, `dcb app`): the host's leg of the lab's QoS contract.
-// PFC can be changed, as by `weft set`.
+// PFC and the priorities of DSCPs can be changed, as by `weft set`.
 #include <fmt/format.h>
 #include <linux/dcbnl.h>
 #include <linux/rtnetlink.h>
@@ -50,12 +50,27 @@ const nic::PortQos& qos_now(const NetlinkNode& node, const NodePort& port) {
   return nic::DeviceControl(*node.world.device(port.port)).qos();
 }
 
+// dcb app add, replace, del: as mlx5_core does it, an entry makes the port trust the DSCP, and a DSCP whose entry is
+// deleted has priority 0.
+int change_application(const NetlinkNode& node, const NodePort& port, const dcb_app& app, bool sets) {
+  if (app.selector != IEEE_8021QAZ_APP_SEL_DSCP || app.protocol > 63)
+    return node.changes.refuse(fmt::format("{}: only DSCPs have priorities here", node.changes.name_of(port)),
+                               "dcb app add dev " + port.netdev + " dscp-prio 26:3");
+  if (app.priority > 7) return EINVAL;
+  const nic::PortQos& qos = qos_now(node, port);
+  if (sets && !qos.trust_dscp) {
+    if (const int error = node.changes.set_trust(port, "dscp", node.now_ps); error != 0) return error;
+  }
+  const std::uint8_t now = qos.priority_of_dscp[app.protocol];
+  if (!sets && now != app.priority) return ENOENT;
+  const std::uint8_t wanted = sets ? app.priority : std::uint8_t{0};
+  return now == wanted ? 0 : node.changes.set_priority(port, app.protocol, wanted, node.now_ps);
+}
+
 // The first thing that cannot be done ends it, as in the kernel.
 int change_qos(const NetlinkNode& node, const NodePort& port, const NetlinkQuestion& question) {
   const auto asked = question.fixed<dcbmsg>();
   const std::string name = node.changes.name_of(port);
-  const nic::PortQos& qos = qos_now(node, port);
-  const std::string key = fmt::format("nodes.{}.qos.", node.world.lab().hosts[node.host].name);
   const auto all = question.attributes(sizeof(dcbmsg));
   if (asked.cmd == DCB_CMD_SDCBX) {
     constexpr std::uint32_t kOnlyMode = DCB_CAP_DCBX_HOST | DCB_CAP_DCBX_VER_IEEE;
@@ -76,20 +91,14 @@ int change_qos(const NetlinkNode& node, const NodePort& port, const NetlinkQuest
   if (const auto table = parts.find(DCB_ATTR_IEEE_APP_TABLE); table != parts.end()) {
     NetlinkQuestion applications;
     applications.body = table->second;
-    const auto entries = applications.attributes(0);
-    const auto entry = entries.find(DCB_ATTR_IEEE_APP);
-    if (entry == entries.end()) return EINVAL;
-    dcb_app app{};
-    std::memcpy(&app, entry->second.data(), std::min(entry->second.size(), sizeof(app)));
-    if (app.selector != IEEE_8021QAZ_APP_SEL_DSCP || app.protocol > 63)
-      return node.changes.refuse(fmt::format("{}: only DSCPs have priorities here", name),
-                                 "dcb app add dev " + port.netdev + " dscp-prio 26:3");
-    const bool is_so = qos.trust_dscp && qos.priority_of_dscp[app.protocol] == app.priority;
-    if (is_so == (asked.cmd == DCB_CMD_IEEE_SET)) return 0;
-    return node.changes.refuse_in_lab(
-        fmt::format("{}: DSCP {} is priority {}, by the lab", name, app.protocol, qos.priority_of_dscp[app.protocol]),
-        fmt::format("{}dscp_to_priority.{}", key, app.protocol),
-        asked.cmd == DCB_CMD_IEEE_SET ? fmt::format("{}", app.priority) : "0");
+    for (const auto& [type, bytes] : applications.all_attributes(0)) {
+      if (type != DCB_ATTR_IEEE_APP || bytes.size() < sizeof(dcb_app)) return EINVAL;
+      dcb_app app{};
+      std::memcpy(&app, bytes.data(), sizeof(app));
+      if (const int error = change_application(node, port, app, asked.cmd == DCB_CMD_IEEE_SET); error != 0)
+        return error;
+    }
+    return 0;
   }
   if (parts.contains(DCB_ATTR_IEEE_ETS))
     return node.changes.refuse(

@@ -1,4 +1,4 @@
-// mlnx_qos of mlnx-tools: trust, DSCP map, PFC and classes of a port. PFC can be changed.
+// mlnx_qos of mlnx-tools: trust, DSCP map, PFC and classes of a port. Trust, map and PFC can be changed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,10 +19,7 @@ std::string mlnx_qos_text(const NodePort& port, const nic::PortQos& qos) {
   if (qos.trust_dscp) {
     std::array<std::string, 8> lists;
     for (std::size_t dscp = 64; dscp-- > 0;) {
-      unsigned priority = qos.priority_of_dscp[dscp];
-      if (dscp == (qos.dscp & 63u)) priority = qos.priority;
-      if (dscp == (qos.cnp_dscp & 63u)) priority = qos.cnp_priority;
-      lists[priority & 7] += fmt::format("{:02},", dscp);
+      lists[qos.priority_of_dscp[dscp] & 7u] += fmt::format("{:02},", dscp);
     }
     out += "dscp2prio mapping:\n";
     for (std::size_t priority = 0; priority < lists.size(); ++priority) {
@@ -84,7 +81,6 @@ CommandLine mlnx_qos(const NetlinkNode& node, const std::vector<std::string>& wo
   const nic::DeviceControl device(*node.world.device(port->port));
   const nic::PortQos& qos = device.qos();
   const std::string name = node.changes.name_of(*port);
-  const std::string key = fmt::format("nodes.{}.qos.", node.world.lab().hosts[node.host].name);
   const auto refused = [] { return CommandLine{1, "", ""}; };
   for (const char* option : {"f", "F"}) {
     const std::string* list = options.find(option);
@@ -96,24 +92,15 @@ CommandLine mlnx_qos(const NetlinkNode& node, const std::vector<std::string>& wo
   }
   if (const std::string* trust = options.find("trust"); trust != nullptr) {
     if (*trust != "dscp" && *trust != "pcp") return {1, "", fmt::format("--trust {}: it is dscp or pcp\n", *trust)};
-    if ((*trust == "dscp") != qos.trust_dscp) {
-      node.changes.refuse_in_lab(fmt::format("{}: trust is {}, by the lab", name, qos.trust_dscp ? "dscp" : "pcp"),
-                                 key + "trust", *trust);
+    if ((*trust == "dscp") != qos.trust_dscp && node.changes.set_trust(*port, *trust, node.now_ps) != 0)
       return refused();
-    }
   }
   if (const std::string* map = options.find("dscp2prio"); map != nullptr) {
     unsigned dscp = 64, priority = 8;
     if (std::sscanf(map->c_str(), "set,%u,%u", &dscp, &priority) != 2 || dscp > 63 || priority > 7)
       return {1, "", fmt::format("--dscp2prio {}: write set,DSCP,PRIORITY, e.g. set,26,3\n", *map)};
-    unsigned now = qos.priority_of_dscp[dscp];
-    if (dscp == (qos.dscp & 63u)) now = qos.priority;
-    if (dscp == (qos.cnp_dscp & 63u)) now = qos.cnp_priority;
-    if (now != priority) {
-      node.changes.refuse_in_lab(fmt::format("{}: DSCP {} is priority {}, by the lab", name, dscp, now),
-                                 fmt::format("{}dscp_to_priority.{}", key, dscp), fmt::format("{}", priority));
+    if (qos.priority_of_dscp[dscp] != priority && node.changes.set_priority(*port, dscp, priority, node.now_ps) != 0)
       return refused();
-    }
   }
   if (const std::string* dcbx = options.find("d"); dcbx != nullptr && *dcbx != "os") {
     node.changes.refuse(fmt::format("{}: DCBX is not simulated: the host has its settings", name),

@@ -29,16 +29,24 @@ std::vector<NetlinkQuestion> split_netlink(std::span<const std::byte> bytes) {
   return questions;
 }
 
-std::map<std::uint16_t, std::span<const std::byte>> NetlinkQuestion::attributes(std::size_t fixed_B) const {
-  std::map<std::uint16_t, std::span<const std::byte>> found;
+std::vector<std::pair<std::uint16_t, std::span<const std::byte>>> NetlinkQuestion::all_attributes(
+    std::size_t fixed_B) const {
+  std::vector<std::pair<std::uint16_t, std::span<const std::byte>>> found;
   std::span<const std::byte> rest = body.subspan(std::min(padded(fixed_B), body.size()));
   while (rest.size() >= sizeof(nlattr)) {
     nlattr attribute;
     std::memcpy(&attribute, rest.data(), sizeof(attribute));
     if (attribute.nla_len < sizeof(nlattr) || attribute.nla_len > rest.size()) break;
-    found[attribute.nla_type & NLA_TYPE_MASK] = rest.subspan(sizeof(nlattr), attribute.nla_len - sizeof(nlattr));
+    found.emplace_back(attribute.nla_type & NLA_TYPE_MASK,
+                       rest.subspan(sizeof(nlattr), attribute.nla_len - sizeof(nlattr)));
     rest = rest.subspan(std::min(padded(attribute.nla_len), rest.size()));
   }
+  return found;
+}
+
+std::map<std::uint16_t, std::span<const std::byte>> NetlinkQuestion::attributes(std::size_t fixed_B) const {
+  std::map<std::uint16_t, std::span<const std::byte>> found;
+  for (const auto& [type, bytes] : all_attributes(fixed_B)) found[type] = bytes;
   return found;
 }
 

@@ -76,14 +76,28 @@ int NodeChanges::write_file(const std::vector<NodePort>& ports, const std::strin
                 fmt::format("weft set --list {} shows what can be changed", node));
 }
 
-int NodeChanges::set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps now_ps) {
-  const std::string list = priority_list(priorities), name = name_of(port);
+int NodeChanges::set(const NodePort& port, const std::string& key, const std::string& value, const std::string& in_lab,
+                     Time_ps now_ps) {
+  const std::string name = name_of(port);
   if (!run_)
-    return refuse(fmt::format("{}: PFC cannot be changed during weft run", name),
-                  fmt::format("set qos.pfc.priorities: {} in the lab", list));
-  const auto done = run_({"set", name, "pfc.priorities", list}, now_ps);
+    return refuse(fmt::format("{}: {} cannot be changed during weft run", name, key), "set " + in_lab + " in the lab");
+  const auto done = run_({"set", name, key, value}, now_ps);
   if (done) return 0;
   return refuse(fmt::format("{}: {}", name, done.error().message), done.error().remedy);
+}
+
+int NodeChanges::set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps now_ps) {
+  const std::string list = priority_list(priorities);
+  return set(port, "pfc.priorities", list, fmt::format("qos.pfc.priorities: {}", list), now_ps);
+}
+
+int NodeChanges::set_trust(const NodePort& port, const std::string& trust, Time_ps now_ps) {
+  return set(port, "trust", trust, "qos.trust: " + trust, now_ps);
+}
+
+int NodeChanges::set_priority(const NodePort& port, unsigned dscp, unsigned priority, Time_ps now_ps) {
+  return set(port, fmt::format("dscp_to_priority.{}", dscp), fmt::format("{}", priority),
+             fmt::format("qos.dscp_to_priority: {{{}: {}}}", dscp, priority), now_ps);
 }
 
 std::string NodeChanges::take_refusal() {

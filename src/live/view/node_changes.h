@@ -24,6 +24,8 @@ class NodeChanges {
 
   // Each returns an errno, 0 when it is done.
   int set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps now_ps);
+  int set_trust(const NodePort& port, const std::string& trust, Time_ps now_ps);
+  int set_priority(const NodePort& port, unsigned dscp, unsigned priority, Time_ps now_ps);
   // 0 where it is so already.
   int set_mtu(const NodePort& port, std::uint32_t mtu_B);
   int set_up(const NodePort& port, bool up);
@@ -40,6 +42,10 @@ class NodeChanges {
   std::string name_of(const NodePort& port) const;
 
  private:
+  // As `weft set` of the port does it; `in_lab` is how a lab file says it.
+  int set(const NodePort& port, const std::string& key, const std::string& value, const std::string& in_lab,
+          Time_ps now_ps);
+
   const lab::World& world_;
   std::uint32_t host_;
   Run run_;

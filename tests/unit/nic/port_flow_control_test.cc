@@ -2,6 +2,7 @@
 // 84 bytes of line, 1 us of cable and 300 ns of response.
 #include <gtest/gtest.h>
 
+#include "nic/device_control.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -87,6 +88,34 @@ TEST(PortFlowControl, PauseOfOtherPriorityStopsNothing) {
   auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
   EXPECT_LE(next_ps - last_ps, kLine_ps + 16 * 80) << "line rate; the first frame has a RETH";
   EXPECT_EQ(pair.device(0).pause().transitions(4), 1U);
+}
+
+// `weft set`: the queue pair is connected, and waits for the class that is stopped.
+TEST(PortFlowControl, ConnectedQueuePairTakesNewPriorityOfItsDscp) {
+  RcOptions options = with_pfc(3, 1u << 3);
+  storm(options, 1u << 3, us(10), us(200));
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 300 * 1024);
+  pair.node(0).at(us(20), [&pair] { DeviceControl(pair.device(0)).set_priority(0, 5, us(20)); });
+  pair.run();
+  EXPECT_EQ(longest_gap(data_times(pair, 0)).second, us(20)) << "priority 5 is not stopped";
+  EXPECT_GT(pair.counters(0).priorities[3].tx.packets, 0U);
+  EXPECT_GT(pair.counters(0).priorities[5].tx.packets, 0U);
+  EXPECT_EQ(DeviceControl(pair.device(0)).qos().priority_of_dscp[0], 5);
+}
+
+TEST(PortFlowControl, ConnectedQueuePairFollowsNewTrust) {
+  RcOptions options = with_pfc(3, 1u << 3);
+  storm(options, 1u << 3, us(10), us(50));
+  RcPair pair(options);
+  pair.node(0).at(0, [&pair] { DeviceControl(pair.device(0)).set_priority(0, 5, 0); });
+  pair.post(WrOpcode::kWrite, 300 * 1024);
+  pair.node(0).at(us(15), [&pair] { DeviceControl(pair.device(0)).set_trust(false, us(15)); });
+  pair.run();
+  const auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
+  EXPECT_GT(last_ps, us(14)) << "priority 5 was not stopped";
+  EXPECT_LT(last_ps, us(16));
+  EXPECT_GT(next_ps, us(50)) << "RoCE's own priority, 3, is";
 }
 
 TEST(PortFlowControl, PriorityWithoutPfcIgnoresPause) {
