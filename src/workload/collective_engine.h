@@ -41,6 +41,9 @@ struct CollectiveNetSettings {
   std::uint32_t mtu_B = 1500;  // of sockets
 };
 
+// By RDMA WRITE from the receiver of a message: there is room for it. An element of NCCL's FIFO.
+inline constexpr std::uint32_t kCollectiveOffer_B = 64;
+
 // Where something ran: CUDA's number of the device, and which of its streams. Items of one stream run one after the
 // other, those of different streams beside each other.
 struct StreamPlace {

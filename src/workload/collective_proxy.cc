@@ -12,7 +12,6 @@ namespace weft::workload {
 
 namespace {
 
-constexpr std::uint32_t kFifo_B = 64;         // of one element
 constexpr std::uint32_t kFifoElements = 256;  // NCCL_NET_MAX_REQUESTS x 8
 constexpr std::uint64_t kSplitAlign_B = 128;  // parts of a message that is split over queue pairs
 constexpr std::uint64_t kSignalEvery = 16;    // an element of the FIFO asks for a completion
@@ -149,11 +148,11 @@ Time_ps CollectiveHost::post_offer(CollectiveReceiveHalf& half, Time_ps now_ps) 
   request.wr_id = kOfferId | index;
   request.opcode = nic::WrOpcode::kWrite;
   request.signaled = half.offered % kSignalEvery == 0;
-  request.length_B = kFifo_B;
+  request.length_B = kCollectiveOffer_B;
   request.local_va = 0x7fe000000000;
   request.lkey = half.lkey;
   request.function = half.host_function;
-  request.remote_va = half.fifo_va + half.offered % kFifoElements * kFifo_B;
+  request.remote_va = half.fifo_va + half.offered % kFifoElements * kCollectiveOffer_B;
   request.rkey = half.fifo_rkey;
   const Time_ps doorbell_ps = now_ps + cpu.post_wqe_ps + cpu.doorbell_ps;
   const bool posted = half.device->post_send(half.qpn[0], request, doorbell_ps);

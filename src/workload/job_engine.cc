@@ -6,6 +6,48 @@
 
 namespace weft::workload {
 
+namespace {
+
+std::size_t slot_of(const JobRank& rank, std::uint32_t group) {
+  return static_cast<std::size_t>(std::find(rank.groups.begin(), rank.groups.end(), group) - rank.groups.begin());
+}
+
+void count(const nccl::Operation& operation, std::vector<JobOperation>& operations) {
+  const auto is_same = [&](const JobOperation& each) {
+    return each.operation.collective == operation.collective && each.operation.count == operation.count &&
+           each.operation.root == operation.root;
+  };
+  const auto found = std::find_if(operations.begin(), operations.end(), is_same);
+  if (found == operations.end()) {
+    operations.push_back({operation, 1});
+  } else {
+    ++found->times;
+  }
+}
+
+}  // namespace
+
+// What the last of its members issues, all do.
+std::vector<JobOperation> collectives_of(const JobGraph& graph, std::uint32_t group) {
+  const std::vector<std::uint32_t>& members = graph.groups[group].ranks;
+  const std::size_t slot = slot_of(graph.ranks[members.back()], group);
+  std::vector<JobOperation> operations;
+  for (const JobNode& node : graph.program_of(members.back()).nodes) {
+    if (node.kind == JobNodeKind::kCollective && node.target == slot)
+      count(job_operation(node, members.size()), operations);
+  }
+  return operations;
+}
+
+std::vector<JobOperation> sends_of(const JobGraph& graph, std::uint32_t rank, std::uint32_t peer) {
+  std::vector<JobOperation> operations;
+  for (const JobNode& node : graph.program_of(rank).nodes) {
+    if (node.kind == JobNodeKind::kSend && graph.ranks[rank].peers[node.target] == peer)
+      count(pair_operation(rank, peer, node), operations);
+  }
+  return operations;
+}
+
 JobEngine::JobEngine(const JobOptions& options, CollectiveEngine& engine, const MakeCommunicator& make)
     : options_(options), engine_(engine) {
   const JobGraph& graph = *options.graph;
@@ -18,19 +60,11 @@ JobEngine::JobEngine(const JobOptions& options, CollectiveEngine& engine, const 
     for (std::uint32_t rank : members) places.push_back(options.ranks[rank]);
     const std::uint32_t number = engine.add_communicator(make(places));
     communicators_.push_back(number);
-    std::uint32_t slot = 0;
     for (std::uint32_t i = 0; i < members.size(); ++i) {
-      const auto& groups = graph.ranks[members[i]].groups;
-      slot = static_cast<std::uint32_t>(std::find(groups.begin(), groups.end(), group) - groups.begin());
-      if (slot < groups.size()) own_rank_[members[i]][slot] = i;
+      const std::size_t slot = slot_of(graph.ranks[members[i]], group);
+      if (slot < graph.ranks[members[i]].groups.size()) own_rank_[members[i]][slot] = i;
     }
-    // What the last of them issues, all do.
-    std::set<std::tuple<nccl::Collective, std::uint64_t, std::uint32_t>> prepared;
-    for (const JobNode& node : graph.program_of(members.back()).nodes) {
-      if (node.kind == JobNodeKind::kCollective && node.target == slot &&
-          prepared.emplace(node.collective, node.size_B, node.root).second)
-        engine.prepare(number, job_operation(node, members.size()));
-    }
+    for (const JobOperation& each : collectives_of(graph, group)) engine.prepare(number, each.operation);
   }
   for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
     for (std::uint32_t peer : graph.ranks[rank].peers) {
@@ -67,7 +101,7 @@ nccl::Operation job_operation(const JobNode& node, std::size_t members) {
   return operation;
 }
 
-nccl::Operation JobEngine::pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node) const {
+nccl::Operation pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node) {
   nccl::Operation operation;
   operation.collective = nccl::Collective::kSendRecv;
   operation.element_B = 1;

@@ -30,8 +30,6 @@ class JobEngine final : public JobBackend {
   struct Membership {
     std::uint32_t communicator = 0, rank = 0;
   };
-  nccl::Operation pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node) const;
-
   const JobOptions& options_;
   CollectiveEngine& engine_;
   std::vector<std::uint32_t> communicators_;          // by group
@@ -41,5 +39,16 @@ class JobEngine final : public JobBackend {
 
 // A collective of a group of so many members.
 nccl::Operation job_operation(const JobNode& node, std::size_t members);
+// A send or receive of `rank` in the communicator of the two, where the lower rank comes first.
+nccl::Operation pair_operation(std::uint32_t rank, std::uint32_t peer, const JobNode& node);
+
+// An operation of a communicator, and how often a step has it.
+struct JobOperation {
+  nccl::Operation operation;
+  std::uint64_t times = 0;
+};
+// Different ones, in the order in which they come first.
+std::vector<JobOperation> collectives_of(const JobGraph& graph, std::uint32_t group);
+std::vector<JobOperation> sends_of(const JobGraph& graph, std::uint32_t rank, std::uint32_t peer);
 
 }  // namespace weft::workload

@@ -9,6 +9,7 @@
 
 #include "workload/collective_engine.h"
 #include "workload/nccl_result.h"
+#include "workload/nccl_rows.h"
 #include "workload/workload.h"
 
 namespace weft::workload {
@@ -22,32 +23,22 @@ class NcclRun final : public Workload {
 
   bool start_phase(Time_ps at_ps) override;
   void finish_phase(bool interrupted) override;
-  bool is_finished() const override { return next_ == rows_.size() * 2 || result_.stalled; }
+  bool is_finished() const override { return next_ == rows_.all().size() * 2 || result_.stalled; }
   const NcclResult& result() const { return result_; }
   // In place of a run: what each row cannot beat. Empty where ranks cannot be connected.
   std::vector<Roofline> rooflines();
 
  private:
-  struct Row {
-    std::uint64_t count = 0;
-    std::uint32_t type = 0, operation = 0;
-    std::int32_t root = -1;
-  };
+  using Row = NcclRows::Row;
   // What one rank did in a phase; only its machine's program writes it.
   struct RankTimes {
     std::uint32_t ended = 0;
     Time_ps first_ps = 0, last_ps = 0;  // ends of iterations
   };
 
-  void add_rows();
-  void add_warm_ups();
-  std::uint64_t moved_by(const Row& row) const;
-  bool is_warm_up() const { return warmed_up_ < warm_ups_.size(); }
-  const Row& row_now() const { return rows_[is_warm_up() ? warm_ups_[warmed_up_] : next_ / 2]; }
+  bool is_warm_up() const { return warmed_up_ < rows_.warm_ups().size(); }
+  const Row& row_now() const { return rows_.all()[is_warm_up() ? rows_.warm_ups()[warmed_up_] : next_ / 2]; }
   bool is_in_place() const { return !is_warm_up() && next_ % 2 == 1; }
-  nccl::Operation operation_of(const Row& row, bool in_place, std::uint32_t rank) const;
-  std::uint32_t kernels_of_iteration() const;
-  std::uint32_t iterations_of(const Row& row) const;
   double row_time_us(Time_ps& last_ps) const;
   double call_time_us() const;
   void enqueue_iteration(std::uint32_t rank);
@@ -56,9 +47,8 @@ class NcclRun final : public Workload {
   std::shared_ptr<const nccl::Communicator> communicator_;
   CollectiveEngine engine_;
   std::uint32_t number_ = 0;  // of the communicator
-  std::vector<Row> rows_;
-  std::size_t next_ = 0;               // phases: two for each row
-  std::vector<std::size_t> warm_ups_;  // rows, before all others
+  NcclRows rows_;
+  std::size_t next_ = 0;  // phases: two for each row
   std::size_t warmed_up_ = 0;
   Time_ps started_ps_ = 0;
   std::uint32_t iterations_ = 0;  // of this phase

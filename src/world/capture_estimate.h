@@ -15,7 +15,7 @@ namespace weft::lab {
 
 struct CaptureEstimate {
   double file_B = 0;     // in pcapng
-  bool is_whole = true;  // false: not all is in it: collectives, jobs and programs say no bytes
+  bool is_whole = true;  // false: not all is in it: programs say no bytes
   double full_Bps = 0;   // what the captured ports carry in both directions at full load
 };
 
@@ -36,6 +36,7 @@ class CaptureTraffic {
   // A workload that does not say what it sends.
   void add_unknown() { is_whole_ = false; }
 
+  const Lab& lab() const { return lab_; }
   // How often a port sends such a message in a second.
   double messages_per_s(const PortRef& from, const PortRef& to, std::uint64_t size_B, std::uint32_t mtu_B) const;
   double rate_bps(const PortRef& port) const;  // of its cable; 0: it has none

@@ -5,7 +5,6 @@
 
 #include "workload/job_engine.h"
 #include "world/active_workload.h"
-#include "world/capture_estimate.h"
 #include "world/nccl_setup.h"
 
 namespace weft::lab {
@@ -120,10 +119,6 @@ WorkloadNeeds needs_of(const JobOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const JobOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<JobWorkload>(options, setup);
-}
-
-void add_traffic(const workload::JobOptions& /*options*/, const WorkloadConfig& /*config*/, CaptureTraffic& traffic) {
-  traffic.add_unknown();
 }
 
 }  // namespace weft::lab

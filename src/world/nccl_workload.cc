@@ -8,7 +8,6 @@
 #include "nccl/log.h"
 #include "workload/nccl_run.h"
 #include "world/active_workload.h"
-#include "world/capture_estimate.h"
 #include "world/nccl_setup.h"
 
 namespace weft::lab {
@@ -115,10 +114,6 @@ WorkloadNeeds needs_of(const workload::NcclOptions&) {
 
 std::unique_ptr<ActiveWorkload> activate(const workload::NcclOptions& options, const WorkloadSetup& setup) {
   return std::make_unique<NcclWorkload>(options, setup);
-}
-
-void add_traffic(const workload::NcclOptions& /*options*/, const WorkloadConfig& /*config*/, CaptureTraffic& traffic) {
-  traffic.add_unknown();
 }
 
 }  // namespace weft::lab

@@ -65,8 +65,34 @@ TEST(CaptureEstimate, MatchesFilesOfFabrics) {
   expect_near(lab, {lab.links.front().b}, 0.05);
 }
 
+// Collectives: the messages of their schedules. A host of few GPUs per NIC sends and receives; what NVLink carries is
+// not in it.
+TEST(CaptureEstimate, MatchesFilesOfCollectives) {
+  for (const char* name : {"ai/healthy-2x4", "ai/socket-fallback"}) {
+    Lab lab = ready_lab(name);
+    lab.workloads.erase(lab.workloads.begin(), lab.workloads.end() - 1);
+    for (const auto collective : {nccl::Collective::kAllReduce, nccl::Collective::kAlltoAll}) {
+      auto& options = std::get<workload::NcclOptions>(lab.workloads.front().options);
+      options.test.collective = collective;
+      options.test.min_B = 1 << 10;
+      options.test.max_B = 4 << 20;
+      options.test.step_factor = 64;
+      options.test.iterations = 3;
+      expect_near(lab, all_ports(lab), 0.1);
+      expect_near(lab, {lab.links.front().a}, 0.15);
+    }
+  }
+}
+
+TEST(CaptureEstimate, MatchesFilesOfJobs) {
+  for (const char* name : {"ai/gpt-step-dp-tp", "ai/chakra-zero1"}) {
+    const Lab lab = ready_lab(name);
+    expect_near(lab, {lab.links.front().a}, 0.1, 128);
+  }
+}
+
 TEST(CaptureEstimate, SaysWhatIsNotInIt) {
-  const Lab lab = ready_lab("ai/healthy-2x4");
+  const Lab lab = ready_lab("live/pipeline");
   const CaptureEstimate estimate = estimate_capture(lab, all_ports(lab), 0);
   EXPECT_FALSE(estimate.is_whole);
   EXPECT_GT(estimate.full_Bps, 0);
