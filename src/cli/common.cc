@@ -160,11 +160,17 @@ std::optional<observe::CaptureOptions> read_capture_options(const CaptureArgumen
 void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& ports, bool runs_workloads,
                          observe::CaptureOptions& options) {
   constexpr std::size_t kManyPorts = 128;
-  constexpr std::uint64_t kLimit_B = 2'000'000'000;
+  constexpr std::uint64_t kLimit_B = observe::kUsualLimit_B;
   constexpr double kLarge_B = 1e9;
   if (ports.empty() || options.file_B != 0) return;
+  if (!runs_workloads) {
+    options.file_B = kLimit_B;
+    fmt::print(stderr, "weft: the capture ends at {} GB; --capture-size sets another limit\n",
+               kLimit_B / 1'000'000'000);
+    return;
+  }
   const lab::CaptureEstimate estimate = lab::estimate_capture(lab, ports, options.snaplen_B);
-  const bool is_known = runs_workloads && estimate.is_whole;
+  const bool is_known = estimate.is_whole;
   if (is_known ? estimate.file_B < kLarge_B : ports.size() < kManyPorts || options.snaplen_B != 0) return;
   options.file_B = kLimit_B;
   const std::string remedy =

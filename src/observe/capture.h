@@ -20,6 +20,9 @@
 
 namespace weft::observe {
 
+// A capture whose size nobody can know before ends there, unless another limit is asked for.
+inline constexpr std::uint64_t kUsualLimit_B = 2'000'000'000;
+
 struct CaptureOptions {
   std::uint32_t snaplen_B = 0;  // bytes kept of each frame; 0: all
   // A file ends before it is larger than this; 0: never. With `files` the next one begins, and the oldest goes when

@@ -280,6 +280,8 @@ TEST(Commands, CapturesStartAndStop) {
   EXPECT_EQ(status_of(world.shell("capture stop")), 2) << "nothing to stop";
   world.pair("h0", "h1", "ib_write_bw -F -x 3 -n 10");
   ASSERT_EQ(world.shell("capture start h0:p0,leaf0:swp2 --snaplen 128 --out " + file), 0) << world.output();
+  EXPECT_NE(world.output().find("; it ends at 2 GB, --capture-size sets another limit\n"), std::string::npos)
+      << world.output();
   EXPECT_EQ(status_of(world.shell("capture start h0:p0 --out " + file)), 2) << "the file is in use";
   world.pair("h0", "h1", "ib_write_bw -F -x 3 -n 10");
   EXPECT_GT(json_of(world, "capture list")[0]["frames"], 100);
@@ -292,6 +294,24 @@ TEST(Commands, CapturesStartAndStop) {
   ASSERT_EQ(std::system(("tshark -r " + file + " >" + temp.file("frames") + " 2>/dev/null").c_str()), 0);
   said = text_of(temp.file("frames"));
   EXPECT_EQ(static_cast<std::uint64_t>(std::count(said.begin(), said.end(), '\n')), frames);
+  ASSERT_EQ(world.shell("capture start h0:p0 --capture-size '200 kB' --out " + temp.file("limited.pcapng")), 0);
+  EXPECT_EQ(world.output().find("2 GB"), std::string::npos) << world.output();
+  world.pair("h0", "h1", "ib_write_bw -F -x 3 -n 10");
+  ASSERT_EQ(world.shell("capture stop"), 0) << world.output();
+  EXPECT_LE(fs::file_size(temp.file("limited.pcapng")), 200'000U);
+}
+
+// How long programs will run, nobody knows.
+TEST(Commands, CaptureOfWorldHasLimit) {
+  TempDir temp;
+  const std::string options = "--capture h0:p0 --out " + temp.file("runs");
+  constexpr const char* kSaid = "weft: the capture ends at 2 GB; --capture-size sets another limit\n";
+  {
+    const Live world(kSwitchLab, options);
+    EXPECT_NE(world.output().find(kSaid), std::string::npos) << world.output();
+  }
+  const Live limited(kSwitchLab, options + "2 --capture-size 1MB");
+  EXPECT_EQ(limited.output().find(kSaid), std::string::npos) << limited.output();
 }
 
 // What tshark reads from the pipe is what a file has, and the end is told.

@@ -48,14 +48,17 @@ CommandText list_captures(CommandContext& context) {
   return {text, std::string(json.text())};
 }
 
-CommandOutcome began(CommandContext& context, const lab::Captures::Started& capture) {
+CommandOutcome began(CommandContext& context, const lab::Captures::Started& capture, bool usual_limit) {
   lab::JsonText json;
   json.open('{');
   add_capture(context, capture, json);
   json.close('}');
-  return CommandText{
-      fmt::format("capture {}: {} to {}\n", capture.number, names_of_ports(context, capture.ports), capture.path),
-      std::string(json.text())};
+  const std::string limit = usual_limit ? fmt::format("; it ends at {} GB, --capture-size sets another limit",
+                                                      observe::kUsualLimit_B / 1'000'000'000)
+                                        : "";
+  return CommandText{fmt::format("capture {}: {} to {}{}\n", capture.number, names_of_ports(context, capture.ports),
+                                 capture.path, limit),
+                     std::string(json.text())};
 }
 
 // Null: there may be one more.
@@ -78,7 +81,7 @@ CommandPlan plan_tap(CommandContext& context, const std::vector<lab::PortRef>& p
     options.in_place = true;
     const std::uint32_t number = captures.start(ports, (*tap)->file(), options, "tap " + name);
     context.taps[number] = *tap;
-    return began(context, captures.started().back());
+    return began(context, captures.started().back(), false);
   };
   return plan;
 }
@@ -112,8 +115,10 @@ CommandPlan plan_start(CommandContext& context, CommandWords words) {
   }
   if (!tap.empty()) return plan_tap(context, *ports, tap, words.size() > 3);
   if (!path.starts_with('/')) return problem("no file", "write --out FILE, or --tap NAME");
+  const bool usual_limit = options.file_B == 0;
+  if (usual_limit) options.file_B = observe::kUsualLimit_B;
   PlannedCommand plan;
-  plan.act = [&context, ports = *ports, path, options](Time_ps) -> CommandOutcome {
+  plan.act = [&context, ports = *ports, path, options, usual_limit](Time_ps) -> CommandOutcome {
     lab::Captures& captures = context.session.captures();
     if (auto wrong = too_many(captures)) return tl::unexpected(*wrong);
     for (const auto& other : captures.started()) {
@@ -122,7 +127,7 @@ CommandPlan plan_start(CommandContext& context, CommandWords words) {
     }
     const auto number = captures.start(ports, path, options);
     if (!number) return problem(number.error(), "choose another --out");
-    return began(context, captures.started().back());
+    return began(context, captures.started().back(), usual_limit);
   };
   return plan;
 }
