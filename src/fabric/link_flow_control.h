@@ -95,6 +95,8 @@ class ReceiveControl {
                  Time_ps ps_per_byte, RefreshClock clock);
 
   std::uint8_t held() const { return held_; }  // buffers
+  // Of the pauses from now on; none holds the peer.
+  void set_kind(FlowControl kind) { kind_ = kind; }
   PauseRequest hold(std::uint8_t buffers, Time_ps now_ps);
   PauseRequest release(std::uint8_t buffers, Time_ps now_ps);
   // Without a frame: the link is down.

@@ -48,7 +48,10 @@ bool matches(const LiveSetting& setting, std::string_view key) {
     case LiveKind::kPriorityOfDscp:
       return key.starts_with(kMapPrefix);
     case LiveKind::kPfc:
+    case LiveKind::kPauseMode:
     case LiveKind::kTrust:
+    case LiveKind::kDscp:
+    case LiveKind::kMtu:
       return key == setting.key;
     case LiveKind::kEcn:
     case LiveKind::kAlpha:
@@ -87,7 +90,8 @@ std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc)
   return settings;
 }
 
-std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_between_cnps_ps) {
+std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_between_cnps_ps, std::uint8_t dscp,
+                                 std::int64_t mtu_B) {
   std::vector<Setting> settings;
   switch (qos.congestion.kind) {
     case nic::CongestionKind::kDcqcn:
@@ -109,10 +113,20 @@ std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_betwe
       break;
   }
   settings.push_back({"pfc.priorities", list_of(qos.pfc_mask)});
+  settings.push_back({"pfc.mode", std::string(word_of(flow_control_words(), qos.flow_control))});
   settings.push_back(
       {"trust", std::string(word_of(trust_words(), qos.trust_dscp ? fabric::Trust::kDscp : fabric::Trust::kPcp))});
   add_dscp_map(qos.priority_of_dscp, settings);
+  settings.push_back({"dscp", fmt::format("{}", dscp)});
+  settings.push_back({"mtu", fmt::format("{} B", mtu_B)});
   return settings;
+}
+
+std::string port_key(const Lab& lab, const PortRef& port, std::string_view key) {
+  const HostConfig& host = lab.hosts[port.host];
+  if (host.of_fabric) return fmt::format("fabric.host.{}", key);
+  return fmt::format("nodes.{}.nics[{}].ports.{}.{}", host.name, port.nic, host.nics[port.nic].ports[port.port].name,
+                     key);
 }
 
 std::span<const LiveSetting> live_settings() {
@@ -120,9 +134,12 @@ std::span<const LiveSetting> live_settings() {
                                               {"queues.N.alpha", LiveKind::kAlpha, true, false},
                                               {"groups.N.alpha", LiveKind::kAlpha, true, false},
                                               {"pfc.priorities", LiveKind::kPfc, true, true},
+                                              {"pfc.mode", LiveKind::kPauseMode, false, true},
                                               {"congestion.KEY", LiveKind::kCongestion, false, true},
                                               {"trust", LiveKind::kTrust, false, true},
-                                              {"dscp_to_priority.N", LiveKind::kPriorityOfDscp, false, true}};
+                                              {"dscp_to_priority.N", LiveKind::kPriorityOfDscp, false, true},
+                                              {"dscp", LiveKind::kDscp, false, true},
+                                              {"mtu", LiveKind::kMtu, false, true}};
   return kSettings;
 }
 

@@ -12,11 +12,22 @@
 
 #include "base/time.h"
 #include "fabric/switch_config.h"
+#include "model/lab.h"
 #include "nic/port_qos.h"
 
 namespace weft::lab {
 
-enum class LiveKind : std::uint8_t { kEcn, kAlpha, kCongestion, kPfc, kTrust, kPriorityOfDscp };
+enum class LiveKind : std::uint8_t {
+  kEcn,
+  kAlpha,
+  kCongestion,
+  kPfc,
+  kPauseMode,
+  kTrust,
+  kPriorityOfDscp,
+  kDscp,
+  kMtu
+};
 
 // A row of the list of all that can be changed, which docs/commands.md shows: N stands for a number.
 struct LiveSetting {
@@ -36,6 +47,12 @@ struct Setting {
 };
 // `pfc` are the classes that have it now; of several ports, those that all of them have.
 std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc);
-std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_between_cnps_ps);
+// Of a host's port; `dscp` is that of RoCE that asks for none.
+std::vector<Setting> settings_of(const nic::PortQos& qos, Time_ps min_time_between_cnps_ps, std::uint8_t dscp,
+                                 std::int64_t mtu_B);
+
+// A key of a port, as the lab has it: "nodes.h0.nics[0].ports.p0.mtu", or "fabric.host.mtu" where a template made the
+// host.
+std::string port_key(const Lab& lab, const PortRef& port, std::string_view key);
 
 }  // namespace weft::lab

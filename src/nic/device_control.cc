@@ -26,11 +26,29 @@ void DeviceControl::set_congestion(const CongestionParameters& parameters, std::
 
 void DeviceControl::set_pfc(std::uint8_t classes, Time_ps now_ps) {
   device_.config_.qos.pfc_mask = classes;
-  if (const auto held = static_cast<std::uint8_t>(device_.receive_control_.held() & ~classes); held != 0) {
-    const fabric::PauseRequest request = device_.receive_control_.release(held, now_ps);
-    device_.hold_ended(held, fabric::PauseEnd::kXon, now_ps);
-    device_.send_pause(request, now_ps);
-  }
+  release_peer(static_cast<std::uint8_t>(~classes), now_ps);
+  listen_to(classes, now_ps);
+}
+
+void DeviceControl::set_flow_control(fabric::FlowControl kind, std::uint8_t classes, Time_ps now_ps) {
+  release_peer(fabric::kAllClasses, now_ps);
+  listen_to(0, now_ps);  // what pauses of the other kind stopped goes on
+  PortQos& qos = device_.config_.qos;
+  qos.flow_control = kind;
+  qos.pfc_mask = kind == fabric::FlowControl::kPfc ? classes : std::uint8_t{0};
+  device_.receive_control_.set_kind(kind);
+  listen_to(kind == fabric::FlowControl::kPause ? fabric::kAllClasses : qos.pfc_mask, now_ps);
+}
+
+void DeviceControl::release_peer(std::uint8_t classes, Time_ps now_ps) {
+  const auto held = static_cast<std::uint8_t>(device_.receive_control_.held() & classes);
+  if (held == 0) return;
+  const fabric::PauseRequest request = device_.receive_control_.release(held, now_ps);
+  device_.hold_ended(held, fabric::PauseEnd::kXon, now_ps);
+  device_.send_pause(request, now_ps);
+}
+
+void DeviceControl::listen_to(std::uint8_t classes, Time_ps now_ps) {
   const std::uint8_t before = device_.transmit_control_.blocked();
   device_.transmit_control_.listen_to(classes, now_ps);
   device_.pauses_changed(before, fabric::PauseEnd::kXon, now_ps);

@@ -17,6 +17,8 @@ class DeviceControl {
   // Of the algorithm that the port has.
   void set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask, Time_ps min_time_between_cnps_ps);
   void set_pfc(std::uint8_t classes, Time_ps now_ps);
+  // `classes` of PFC.
+  void set_flow_control(fabric::FlowControl kind, std::uint8_t classes, Time_ps now_ps);
   // What a class follows, and the priority of a DSCP: for every packet from now on, of queue pairs that are connected
   // too.
   void set_trust(bool dscp, Time_ps now_ps);
@@ -37,6 +39,8 @@ class DeviceControl {
 
  private:
   void change_classes(Time_ps now_ps);
+  void release_peer(std::uint8_t classes, Time_ps now_ps);
+  void listen_to(std::uint8_t classes, Time_ps now_ps);
 
   Device& device_;
 };

@@ -211,7 +211,7 @@ int refuse_change(unsigned long request, const ifreq& question) {
                  : request == SIOCSIFFLAGS ? static_cast<std::uint32_t>(static_cast<std::uint16_t>(question.ifr_flags))
                                            : 0;
   const int error = verbs::call(verbs::Op::kChangeInterface, change);
-  if (error == EPERM) say_refusal();
+  if (error == EPERM || error == EINVAL) say_refusal();
   return error;
 }
 

@@ -163,9 +163,9 @@ bool directory_of(int folder_fd, char (&out)[PATH_MAX]) {
   return is_near(out);
 }
 
-constexpr const char* kChanging[] = {"/hw_counters/", "/counters/",       "/statistics/", "/proc/net/",
-                                     "/state",        "/phys_state",      "/rate",        "/operstate",
-                                     "/carrier",      "/carrier_changes", "/speed"};
+constexpr const char* kChanging[] = {"/hw_counters/", "/counters/", "/statistics/",  "/proc/net/", "/state",
+                                     "/phys_state",   "/rate",      "/operstate",    "/carrier",   "/carrier_changes",
+                                     "/speed",        "/mtu",       "/traffic_class"};
 
 }  // namespace
 

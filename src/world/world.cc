@@ -305,7 +305,6 @@ void World::place(const PortRef& ref, const host::Placement& wanted, workload::E
 
 workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
   const PortConfig& port = lab_.hosts[ref.host].nics[ref.nic].ports[ref.port];
-  const nic::PortQos& qos = lab_.hosts[ref.host].qos;
   workload::Endpoint end;
   end.host = hosts_[ref.host].get();
   end.device = devices_[port_id(ref)];
@@ -313,8 +312,8 @@ workload::Endpoint World::endpoint(const PortRef& ref, std::uint32_t function) {
   end.guest = guests_[ref.host];
   if (is_vf(lab_, ref)) end.port = port_id(ref);
   end.function = static_cast<std::uint8_t>(function);
-  end.active_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port.netdev_mtu_B));
-  end.tos = static_cast<std::uint8_t>(qos.dscp << 2 | (qos.ect ? kEct0 : 0));
+  end.active_mtu_B = wire::path_mtu_from_netdev_mtu(static_cast<std::uint32_t>(port_settings_.mtu_B(ref)));
+  end.tos = port_settings_.tos(ref);
   std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), std::begin(end.gid));
   return end;
 }

@@ -19,6 +19,7 @@
 #include "workload/connection.h"
 #include "world/outside_port.h"
 #include "world/plan.h"
+#include "world/port_settings.h"
 
 namespace weft::lab {
 
@@ -52,6 +53,8 @@ class World {
   World(const Lab& lab, const WorldOptions& options);
 
   const Lab& lab() const { return lab_; }
+  PortSettings& port_settings() { return port_settings_; }
+  const PortSettings& port_settings() const { return port_settings_; }
   // Of nodes that record: the queue pairs created since the last call are of this workload, or of nic::kNobody.
   void claim_queue_pairs(std::uint32_t workload);
   engine::Engine& engine() { return engine_; }
@@ -178,6 +181,7 @@ class World {
   std::vector<FaultTime> removed_faults_;
   std::uint32_t last_fault_ = 0;
   LinkWatcher link_watcher_;
+  PortSettings port_settings_{lab_};
   std::vector<std::unique_ptr<nic::PortElsewhere>> elsewhere_;  // by port id, of hosts that belong to another engine
 };
 

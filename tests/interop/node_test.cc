@@ -102,8 +102,8 @@ TEST(Node, PathsLeadToNodeByAnyWay) {
   EXPECT_EQ(world.output(),
             "4200\n4200\n4200\n4200\n4200\n/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0\ninfiniband\n"
             "/sys/class/infiniband/mlx5_0\n../../devices/virtual/net/lo\nvm00\n"
-            "weft: vm00:p0: the MTU is 4200 B, by the lab; weft down; weft up LAB --set "
-            "'nodes.vm00.nics[0].ports.p0.mtu=9000 B'\nbash: line 1: /sys/class/net/p0/mtu: Permission denied\n4200\n");
+            "weft: /sys/class/net/p0/mtu is shown, not written; weft set vm00:p0 mtu '9000 B'\nbash: line 1: "
+            "/sys/class/net/p0/mtu: Permission denied\n4200\n");
 }
 
 // Echo requests and replies are frames of the fabric, with right checksums, and cross the switch.
@@ -268,23 +268,23 @@ TEST(Node, TakesArticlesCommands) {
       {"cma_roce_mode -d mlx5_0 -p 1 -m 2", true, "^RoCE v2\n$"},
       {"cma_roce_mode -d mlx5_0 -p 1 -m 1", false, "RoCE v2 alone"},
       {"cma_roce_tos -d mlx5_0 -t 106", true, "106"},
-      {"cma_roce_tos -d mlx5_0 -t 96", false, "qos.dscp=24"},
+      {"cma_roce_tos -d mlx5_0 -t 96", true, "96"},
       {"show_gids", true, "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a00:0001\t10.0.0.1  \tv2\tp0\nn_gids_found=4"},
       {"ibdev2netdev", true, "^mlx5_0 port 1 ==> p0 \\(Up\\)\n$"},
       {"mlxconfig -d mlx5_0 -q", true, "RPG_AI_RATE_P1 +5\n"},
       {"mlxconfig -d 01:00.0 set LINK_TYPE_P1=2", true, "Nothing to change"},
       {"mlxconfig -d mlx5_0 set RPG_AI_RATE_P1=50", false, "weft set h0:p0 congestion.RPG_AI_RATE 50"},
-      {"echo 106 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class", false, "nodes.h0.qos.dscp=26"},
-      {"ip link set p0 mtu 9000", false, "mtu=9000 B'"},
+      {"echo 106 > /sys/class/infiniband/mlx5_0/tc/1/traffic_class", false, "weft set h0:p0 dscp 26"},
+      {"ip link set p0 mtu 9000", true, ""},
       {"ip link set p0 mtu $(cat /sys/class/net/p0/mtu)", true, ""},
       {"ip link set p0 up", true, ""},
       {"ip link set p0 down", false, "weft link h0:p0 down"},
       {"ip addr add 10.0.0.9/24 dev p0", false, "address=ADDRESS/BITS"},
       {"tc qdisc add dev p0 root netem delay 1ms", false, "weft impair h0:p0 delay"},
-      {"ifconfig p0 mtu 9000", false, "mtu=9000 B'"},
+      {"ifconfig p0 mtu 4200", true, ""},
       {"dcb app add dev p0 dscp-prio 26:3", true, ""},
       {"dcb app add dev p0 dscp-prio 26:5", true, ""},
-      {"ethtool -A p0 rx on tx on", false, "qos.pfc.mode=pause"},
+      {"ethtool -A p0 rx on tx on", true, ""},
       {"ethtool -G p0 rx 8192", false, "driver's defaults"},
       {"ethtool -L p0 combined 4", false, "driver's defaults"},
       {"ethtool --set-fec p0 encoding off", false, "cable.fec=none"},

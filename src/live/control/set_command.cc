@@ -70,6 +70,20 @@ std::vector<nic::Device*> devices(CommandContext& context, const Target& target)
   return found;
 }
 
+// The ports of a host that are meant.
+std::vector<lab::PortRef> host_ports(CommandContext& context, const Target& target) {
+  if (target.port) return {*target.port};
+  std::vector<lab::PortRef> found;
+  const std::vector<lab::NicConfig>& nics = context.lab().hosts[target.index].nics;
+  for (std::uint32_t nic = 0; nic < nics.size(); ++nic) {
+    for (std::uint32_t port = 0; port < nics[nic].ports.size(); ++port) {
+      const lab::PortRef ref{target.index, nic, port};
+      if (context.world().device(context.world().port_id(ref)) != nullptr) found.push_back(ref);
+    }
+  }
+  return found;
+}
+
 std::vector<lab::Setting> settings_now(CommandContext& context, const Target& target) {
   if (target.is_switch) {
     const fabric::Switch& device = context.world().fabric_switch(target.index);
@@ -79,9 +93,12 @@ std::vector<lab::Setting> settings_now(CommandContext& context, const Target& ta
     for (const std::uint32_t port : ports) pfc &= device.pfc(port);
     return lab::settings_of(device.qos(ports.front()), pfc);
   }
-  const std::vector<nic::Device*> ports = devices(context, target);
-  if (ports.empty()) return {};
-  return lab::settings_of(nic::DeviceControl(*ports.front()).qos(), ports.front()->model().min_time_between_cnps_ps);
+  const std::vector<nic::Device*> found = devices(context, target);
+  const std::vector<lab::PortRef> ports = host_ports(context, target);
+  if (found.empty() || ports.empty()) return {};
+  const lab::PortSettings& settings = context.world().port_settings();
+  return lab::settings_of(nic::DeviceControl(*found.front()).qos(), found.front()->model().min_time_between_cnps_ps,
+                          settings.dscp(ports.front()), settings.mtu_B(ports.front()));
 }
 
 CommandText text_of(const std::string& target, const std::vector<lab::Setting>& settings) {
@@ -171,7 +188,14 @@ tl::expected<void, CommandProblem> change_pfc(CommandContext& context, const Tar
   }
   const std::uint8_t mask = wanted.hosts[target.index].qos.pfc_mask;
   if (auto fits = check_pfc(mask, context.lab().hosts[target.index].qos.pfc_mask); !fits) return fits;
-  for (nic::Device* device : devices(context, target)) nic::DeviceControl(*device).set_pfc(mask, now_ps);
+  for (nic::Device* device : devices(context, target)) {
+    nic::DeviceControl control(*device);
+    // A port that has PFC stops for nothing else (802.1Qbb).
+    if (mask != 0 && control.qos().flow_control != fabric::FlowControl::kPfc)
+      control.set_flow_control(fabric::FlowControl::kPfc, mask, now_ps);
+    else
+      control.set_pfc(mask, now_ps);
+  }
   return {};
 }
 
@@ -186,8 +210,17 @@ tl::expected<void, CommandProblem> change(CommandContext& context, const Target&
   if (!counts_once(kind)) return change_ports(context, target, wanted);
   if (kind == lab::LiveKind::kPfc) return change_pfc(context, target, wanted, now_ps);
   const nic::PortQos& qos = wanted.hosts[target.index].qos;
+  const std::vector<lab::PortRef> ports = host_ports(context, target);
+  for (const lab::PortRef& port : ports) {
+    const lab::PortRef& read = ports.front();  // override_of()
+    if (kind == lab::LiveKind::kDscp) context.world().port_settings().set_dscp(port, qos.dscp);
+    if (kind == lab::LiveKind::kMtu)
+      context.world().port_settings().set_mtu(port,
+                                              wanted.hosts[read.host].nics[read.nic].ports[read.port].netdev_mtu_B);
+  }
   for (nic::Device* device : devices(context, target)) {
     nic::DeviceControl control(*device);
+    if (kind == lab::LiveKind::kPauseMode) control.set_flow_control(qos.flow_control, qos.pfc_mask, now_ps);
     if (kind == lab::LiveKind::kTrust) control.set_trust(qos.trust_dscp, now_ps);
     if (kind != lab::LiveKind::kPriorityOfDscp) continue;
     const auto [first, last] = *lab::dscps_of(key);
@@ -198,7 +231,10 @@ tl::expected<void, CommandProblem> change(CommandContext& context, const Target&
 }
 
 // In the words of the lab: a DSCP is one of a map of its own, which no range of the lab's map contains too.
-std::string override_of(const Target& target, lab::LiveKind kind, const std::string& key, const std::string& value) {
+std::string override_of(CommandContext& context, const Target& target, lab::LiveKind kind, const std::string& key,
+                        const std::string& value) {
+  if (kind == lab::LiveKind::kMtu)
+    return fmt::format("{}={}", lab::port_key(context.lab(), host_ports(context, target).front(), key), value);
   const std::string qos = fmt::format("nodes.{}.qos.", target.node);
   if (kind != lab::LiveKind::kPriorityOfDscp) return fmt::format("{}{}={}", qos, key, value);
   return fmt::format("{}dscp_to_priority={{{}: {}}}", qos, key.substr(key.find('.') + 1), value);
@@ -236,7 +272,8 @@ CommandPlan plan_set(CommandContext& context, CommandWords words) {
   if (kind == lab::LiveKind::kPriorityOfDscp && !lab::dscps_of(key))
     return problem(fmt::format("{} names no DSCP", lab::in_quotes(key)),
                    "write 0 to 63, or a range: dscp_to_priority.40-47");
-  const CommandContext::Setting setting{target->port ? target->name : "", override_of(*target, kind, key, words[2])};
+  const CommandContext::Setting setting{target->port ? target->name : "",
+                                        override_of(context, *target, kind, key, words[2])};
   // Taken back when the lab cannot be read with it.
   const auto read = [&context, setting]() {
     context.settings.push_back(setting);

@@ -80,7 +80,7 @@ bool ManagementNetwork::open_fabric(const Waiting& waiting, const verbs::Address
     }
   }
   if (!here || lab::pair_problem(lab, {*here, *there})) return false;
-  const lab::PortConfig &own = config_of(lab, *here), &other = config_of(lab, *there);
+  const lab::PortConfig& own = config_of(lab, *here);
   std::copy(std::begin(own.address.bytes), std::end(own.address.bytes), std::begin(stream->address.bytes));
   const std::shared_ptr<Stream> listener = listener_for(*stream, *nodes_[waiting.node]);
   const Stream& server_options = listener ? *listener : kNobody;
@@ -88,9 +88,10 @@ bool ManagementNetwork::open_fabric(const Waiting& waiting, const verbs::Address
                            server_end = end_at(world_, *there, server_options);
   if (!client_end.is_here() || !server_end.is_here()) return false;
 
+  const lab::PortSettings& ports = world_.port_settings();
   const auto headers_B =
       static_cast<std::uint32_t>((own.address.is_v4 ? wire::kIpv4Size_B : wire::kIpv6Size_B) + wire::kTcpSize_B);
-  std::uint32_t mss_B = static_cast<std::uint32_t>(std::min(own.netdev_mtu_B, other.netdev_mtu_B)) - headers_B;
+  std::uint32_t mss_B = static_cast<std::uint32_t>(std::min(ports.mtu_B(*here), ports.mtu_B(*there))) - headers_B;
   for (const Stream* each : {static_cast<const Stream*>(stream.get()), &server_options}) {
     if (each->most_segment_B != 0) mss_B = std::min(mss_B, each->most_segment_B);
   }
@@ -250,7 +251,7 @@ Reply ManagementNetwork::tcp_info(Process& process, const Request& request) cons
   if (stream->tcp) {
     stream->tcp->describe(info);
     const auto here = port_of(stream->node->index(), stream->address);
-    if (here) info.pmtu_B = static_cast<std::uint32_t>(config_of(world_.lab(), *here).netdev_mtu_B);
+    if (here) info.pmtu_B = static_cast<std::uint32_t>(world_.port_settings().mtu_B(*here));
   } else {
     info.fabric = stream->fabric ? 1 : 0;
     info.state = stream->state == Stream::State::kListening ? 10 : 7;

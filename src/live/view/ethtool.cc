@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "labfile/port_modes.h"
+#include "nic/device_control.h"
 #include "results/driver_counters.h"
 
 namespace weft::live {
@@ -88,6 +89,12 @@ void copy_name(char (&to)[N], const std::string& text) {
   text.copy(to, N - 1);
 }
 
+// 802.3x, as it is now.
+bool has_pause(const Ethtool& e) {
+  const nic::DeviceControl device(*e.node.world.device(e.port.port));
+  return device.qos().flow_control == fabric::FlowControl::kPause;
+}
+
 int driver_info(const Ethtool& e) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
@@ -124,8 +131,7 @@ int link_settings(const Ethtool& e) {
   const auto set = [&modes](int bit) { modes[bit / 32] |= 1u << bit % 32; };
   set(ETHTOOL_LINK_MODE_FIBRE_BIT);
   set(ETHTOOL_LINK_MODE_Autoneg_BIT);
-  const bool pause = e.node.world.lab().hosts[e.node.host].qos.flow_control == fabric::FlowControl::kPause;
-  if (pause) set(ETHTOOL_LINK_MODE_Pause_BIT);
+  if (has_pause(e)) set(ETHTOOL_LINK_MODE_Pause_BIT);
   for (const LinkModes& each : kLinkModes) {
     if (std::find(rates_bps.begin(), rates_bps.end(), each.rate_bps) != rates_bps.end())
       set(e.is_copper() ? each.copper : each.fibre);
@@ -163,7 +169,7 @@ int fec_parameters(const Ethtool& e) {
 }
 
 int pause_parameters(const Ethtool& e) {
-  const bool on = e.node.world.lab().hosts[e.node.host].qos.flow_control == fabric::FlowControl::kPause;
+  const bool on = has_pause(e);
   return e.tell(ethtool_pauseparam{ETHTOOL_GPAUSEPARAM, 0, on, on});
 }
 
@@ -323,11 +329,11 @@ int set_fec(const Ethtool& e) {
 
 int set_pause(const Ethtool& e) {
   const auto asked = e.question<ethtool_pauseparam>();
-  const bool on = e.node.world.lab().hosts[e.node.host].qos.flow_control == fabric::FlowControl::kPause;
-  if ((asked.rx_pause != 0) == on && (asked.tx_pause != 0) == on) return 0;
-  return e.node.changes.refuse_in_lab(fmt::format("{}: the kind of flow control is the lab's", e.name()),
-                                      fmt::format("nodes.{}.qos.pfc.mode", e.node.world.lab().hosts[e.node.host].name),
-                                      asked.rx_pause != 0 || asked.tx_pause != 0 ? "pause" : "none");
+  const bool on = has_pause(e), wanted = asked.rx_pause != 0;
+  if (wanted != (asked.tx_pause != 0))
+    return e.node.changes.refuse(fmt::format("{}: pauses go both ways or not at all", e.name()),
+                                 fmt::format("ethtool -A {} rx on tx on", e.port.netdev));
+  return wanted == on ? 0 : e.node.changes.set_pause(e.port, wanted, e.node.now_ps);
 }
 
 // Of the kernel's stack, which is not simulated.

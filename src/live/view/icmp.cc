@@ -153,7 +153,7 @@ Reply Icmp::send(Process& process, const Request& request, Time_ps now_ps) {
     return {};
   }
   if (from == nullptr) return Reply::failed(ENETUNREACH);
-  const auto room_B = static_cast<std::size_t>(from->config->netdev_mtu_B) - (ipv6 ? 40 : 20);
+  const auto room_B = static_cast<std::size_t>(from->mtu_B(world_)) - (ipv6 ? 40 : 20);
   if (message.size() > room_B) return Reply::failed(EMSGSIZE);
   const AddressIndex::Owner* to = addresses_.find(ask.address.bytes);
   if (to == nullptr) {

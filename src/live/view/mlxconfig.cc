@@ -22,7 +22,8 @@ CommandLine mlxconfig(const NetlinkNode& node, const std::vector<std::string>& w
   const bool set = !options.rest.empty() && (options.rest.front() == "set" || options.rest.front() == "s");
   const nic::DeviceControl control(*node.world.device(port->port));
   std::vector<std::pair<std::string, std::string>> rows = {{"LINK_TYPE_P1", "ETH(2)"}};
-  const auto settings = lab::settings_of(control.qos(), port->model->min_time_between_cnps_ps);
+  const auto settings = lab::settings_of(control.qos(), port->model->min_time_between_cnps_ps,
+                                         node.world.port_settings().dscp(port->ref), port->mtu_B(node.world));
   for (const lab::Setting& each : settings) {
     if (each.key.starts_with("congestion.")) rows.emplace_back(each.key.substr(11) + "_P1", each.value);
   }

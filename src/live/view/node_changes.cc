@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "labfile/live_settings.h"
+
 namespace weft::live {
 
 namespace {
@@ -24,12 +26,6 @@ std::string lab_remedy(const std::string& key, const std::string& value) {
   return fmt::format("weft down; weft up LAB --set '{}={}'", key, value);
 }
 
-std::string port_key(const lab::Lab& lab, const NodePort& port, const std::string& key) {
-  const lab::HostConfig& host = lab.hosts[port.ref.host];
-  if (host.of_fabric) return "fabric.host." + key;
-  return fmt::format("nodes.{}.nics[{}].ports.{}.{}", host.name, port.ref.nic, port.config->name, key);
-}
-
 std::string NodeChanges::name_of(const NodePort& port) const {
   return world_.lab().hosts[host_].name + ":" + port.netdev;
 }
@@ -43,12 +39,6 @@ int NodeChanges::refuse_in_lab(const std::string& what, const std::string& key, 
   return refuse(what, lab_remedy(key, value));
 }
 
-int NodeChanges::set_mtu(const NodePort& port, std::uint32_t mtu_B) {
-  if (port.config->netdev_mtu_B == mtu_B) return 0;
-  return refuse_in_lab(fmt::format("{}: the MTU is {} B, by the lab", name_of(port), port.config->netdev_mtu_B),
-                       port_key(world_.lab(), port, "mtu"), fmt::format("{} B", mtu_B));
-}
-
 int NodeChanges::set_up(const NodePort& port, bool up) {
   if (up) return 0;  // a port of the lab is never switched off by its node
   return refuse(fmt::format("{}: a node does not switch its ports off", name_of(port)),
@@ -60,14 +50,12 @@ int NodeChanges::write_file(const std::vector<NodePort>& ports, const std::strin
   for (const NodePort& port : ports) {
     const bool device = path.find("/" + port.rdma + "/") != path.npos;
     if (!device && path.find("/" + port.netdev + "/") == path.npos) continue;
-    const std::string key = fmt::format("nodes.{}.qos.", node);
     if (path.ends_with("/traffic_class") || path.ends_with("/default_roce_tos"))
-      return refuse_in_lab(fmt::format("{}: the traffic class of RoCE is DSCP {}, by the lab (106 is DSCP 26)",
-                                       name_of(port), world_.lab().hosts[host_].qos.dscp),
-                           key + "dscp", "26");
+      return refuse(fmt::format("{} is shown, not written; DSCP 26 is traffic class 106", path),
+                    fmt::format("weft set {} dscp 26", name_of(port)));
     if (path.ends_with("/mtu"))
-      return refuse_in_lab(fmt::format("{}: the MTU is {} B, by the lab", name_of(port), port.config->netdev_mtu_B),
-                           port_key(world_.lab(), port, "mtu"), "9000 B");
+      return refuse(fmt::format("{} is shown, not written", path),
+                    fmt::format("weft set {} mtu '9000 B'", name_of(port)));
     if (path.find("/ecn/") != path.npos)
       return refuse(fmt::format("{}: congestion control is set for the port", name_of(port)),
                     fmt::format("weft set --list {}", name_of(port)));
@@ -91,6 +79,11 @@ int NodeChanges::set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps 
   return set(port, "pfc.priorities", list, fmt::format("qos.pfc.priorities: {}", list), now_ps);
 }
 
+int NodeChanges::set_pause(const NodePort& port, bool on, Time_ps now_ps) {
+  const std::string mode = on ? "pause" : "none";
+  return set(port, "pfc.mode", mode, "qos.pfc.mode: " + mode, now_ps);
+}
+
 int NodeChanges::set_trust(const NodePort& port, const std::string& trust, Time_ps now_ps) {
   return set(port, "trust", trust, "qos.trust: " + trust, now_ps);
 }
@@ -98,6 +91,21 @@ int NodeChanges::set_trust(const NodePort& port, const std::string& trust, Time_
 int NodeChanges::set_priority(const NodePort& port, unsigned dscp, unsigned priority, Time_ps now_ps) {
   return set(port, fmt::format("dscp_to_priority.{}", dscp), fmt::format("{}", priority),
              fmt::format("qos.dscp_to_priority: {{{}: {}}}", dscp, priority), now_ps);
+}
+
+int NodeChanges::set_dscp(const NodePort& port, unsigned dscp, Time_ps now_ps) {
+  return set(port, "dscp", fmt::format("{}", dscp), fmt::format("qos.dscp: {}", dscp), now_ps);
+}
+
+int NodeChanges::set_mtu(const NodePort& port, std::uint32_t mtu_B, Time_ps now_ps) {
+  if (port.mtu_B(world_) == mtu_B) return 0;
+  if (mtu_B > port.model->max_netdev_mtu_B) {
+    refuse(fmt::format("{}: mtu greater than device maximum", name_of(port)),
+           fmt::format("{} takes at most {} B", port.model->name, port.model->max_netdev_mtu_B));
+    return EINVAL;
+  }
+  const std::string value = fmt::format("{} B", mtu_B);
+  return set(port, "mtu", value, fmt::format("{}: {}", lab::port_key(world_.lab(), port.ref, "mtu"), value), now_ps);
 }
 
 std::string NodeChanges::take_refusal() {

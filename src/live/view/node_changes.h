@@ -24,10 +24,11 @@ class NodeChanges {
 
   // Each returns an errno, 0 when it is done.
   int set_pfc(const NodePort& port, std::uint8_t priorities, Time_ps now_ps);
+  int set_pause(const NodePort& port, bool on, Time_ps now_ps);
   int set_trust(const NodePort& port, const std::string& trust, Time_ps now_ps);
   int set_priority(const NodePort& port, unsigned dscp, unsigned priority, Time_ps now_ps);
-  // 0 where it is so already.
-  int set_mtu(const NodePort& port, std::uint32_t mtu_B);
+  int set_dscp(const NodePort& port, unsigned dscp, Time_ps now_ps);
+  int set_mtu(const NodePort& port, std::uint32_t mtu_B, Time_ps now_ps);
   int set_up(const NodePort& port, bool up);
   // A file of /sys that a program opens to write; `path` begins with "/sys".
   int write_file(const std::vector<NodePort>& ports, const std::string& path);
@@ -54,7 +55,5 @@ class NodeChanges {
 
 // The text that changes a key of the lab's file, which the world is brought up again with.
 std::string lab_remedy(const std::string& key, const std::string& value);
-// The key of a port: "nodes.h0.nics[0].ports.p0.mtu", or "fabric.host.mtu" where a template made the host.
-std::string port_key(const lab::Lab& lab, const NodePort& port, const std::string& key);
 
 }  // namespace weft::live

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "nic/device_control.h"
-
 namespace weft::live {
 
 namespace {
@@ -85,7 +83,7 @@ CommandLine cma_roce_tos(const NetlinkNode& node, const std::vector<std::string>
   const CommandOptions options = read_options(words, {"d,dev", "p,port", "t,tos", "h!,help"});
   const NodePort* port = port_of_options(node, options);
   if (port == nullptr) return command_error("Usage: cma_roce_tos -d <dev> [-t <TOS>]", "devices: " + devices_of(node));
-  const unsigned now = nic::DeviceControl(*node.world.device(port->port)).qos().dscp;
+  const unsigned now = node.world.port_settings().dscp(port->ref);
   const std::string* wanted = options.find("t");
   if (wanted == nullptr) return {0, fmt::format("{}\n", now << 2), ""};
   unsigned tos = 0;
@@ -94,10 +92,8 @@ CommandLine cma_roce_tos(const NetlinkNode& node, const std::vector<std::string>
     return command_error(fmt::format("TOS {} is out of range", *wanted),
                          "it is the DSCP times 4 and ECN, 0 to 255: 106");
   if (tos >> 2 == now) return {0, fmt::format("{}\n", tos), ""};
-  node.changes.refuse_in_lab(fmt::format("{}: RoCE is sent with DSCP {}, by the lab", node.changes.name_of(*port), now),
-                             fmt::format("nodes.{}.qos.dscp", node.world.lab().hosts[node.host].name),
-                             fmt::format("{}", tos >> 2));
-  return {1, "", ""};
+  if (node.changes.set_dscp(*port, tos >> 2, node.now_ps) != 0) return {1, "", ""};
+  return {0, fmt::format("{}\n", tos), ""};
 }
 
 // mst and the MLNX_OFED release: there is nothing to start, and it is not that stack.

@@ -28,6 +28,7 @@ struct NodePort {
   std::array<std::uint8_t, 6> mac{};
   std::array<std::uint8_t, 16> link_local{};
 
+  std::int64_t mtu_B(const lab::World& world) const { return world.port_settings().mtu_B(ref); }
   bool is_mlx5() const { return model->driver == "mlx5"; }
   std::string netdev_driver() const {
     return is_mlx5() ? "mlx5_core" : model->driver == "irdma" ? "ice" : model->driver;

@@ -186,7 +186,6 @@ void NodeTree::write_netdev(const NodePort& port) {
   put("ifindex", fmt::format("{}", port.index));
   put("iflink", fmt::format("{}", port.index));
   put("link_mode", "0");
-  put("mtu", fmt::format("{}", port.config->netdev_mtu_B));
   put("name_assign_type", "4");
   put("netdev_group", "0");
   put("phys_port_name", fmt::format("p{}", port.ref.port));
@@ -227,15 +226,16 @@ void NodeTree::refresh(lab::World& world, const Node& node, Time_ps now_ps) {
     const lab::PortOutcome counted = count(world, port, now_ps);
     all.push_back(interface_counters(counted));
     const bool up = is_link_up(world, port.port, now_ps);
-    refresh_netdev(port, counted, up);
+    refresh_netdev(world, port, counted, up);
     refresh_rdma(world, port, counted, up);
   }
   refresh_system(all);
   refresh_network(node, all);
 }
 
-void NodeTree::refresh_netdev(const NodePort& port, const lab::PortOutcome& counted, bool up) {
+void NodeTree::refresh_netdev(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up) {
   const std::string at = pci_folder(port) + "/net/" + port.netdev;
+  tree_.put(at + "/mtu", fmt::format("{}", port.mtu_B(world)));
   tree_.put(at + "/operstate", up ? "up" : "down");
   tree_.put(at + "/carrier", up ? "1" : "0");
   const std::uint64_t downs = counted.counters.link_down_events_phy, ups = 1 + downs - (up ? 0 : 1);

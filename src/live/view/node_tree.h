@@ -36,7 +36,7 @@ class NodeTree {
   // node_tree_proc.cc: /proc/net
   void write_network(lab::World& world);
   void refresh_network(const Node& node, const std::vector<InterfaceCounters>& counted);
-  void refresh_netdev(const NodePort& port, const lab::PortOutcome& counted, bool up);
+  void refresh_netdev(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up);
   void refresh_rdma(const lab::World& world, const NodePort& port, const lab::PortOutcome& counted, bool up);
 
   std::string node_;

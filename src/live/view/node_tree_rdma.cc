@@ -89,6 +89,10 @@ void NodeTree::refresh_rdma(const lab::World& world, const NodePort& port, const
     if (each.group == nic::CounterGroup::kHardware)
       tree_.put(one + "hw_counters/" + each.name, fmt::format("{}", each.value));
   }
+  // As the driver of MLNX_OFED has it: the ToS byte of queue pairs that ask for none.
+  if (port.is_mlx5())
+    tree_.put(pci_folder(port) + "/infiniband/" + port.rdma + "/tc/1/traffic_class",
+              fmt::format("Global tclass={}", world.port_settings().tos(port.ref)));
   if (!port.is_mlx5()) return;  // irdma answers no performance management
   const nic::Counters& c = counted.counters;
   const std::uint64_t zero = 0;

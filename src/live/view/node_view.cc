@@ -50,7 +50,7 @@ Reply NodeView::answer(const Request& request, Time_ps now_ps) {
     case verbs::Op::kRefusal:
       return refusal();
     case verbs::Op::kChangeInterface:
-      return change_interface(request);
+      return change_interface(request, now_ps);
     case verbs::Op::kWriteFile:
       return write_file(request);
     case verbs::Op::kNodeCommand:
@@ -78,13 +78,13 @@ Reply NodeView::refusal() {
   return Reply::of(told);
 }
 
-Reply NodeView::change_interface(const Request& request) {
+Reply NodeView::change_interface(const Request& request, Time_ps now_ps) {
   verbs::InterfaceChange ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
   ask.interface[sizeof(ask.interface) - 1] = 0;
   for (const NodePort& port : ports()) {
     if (port.netdev != ask.interface) continue;
-    if (ask.request == SIOCSIFMTU) return Reply::failed(changes_.set_mtu(port, ask.value));
+    if (ask.request == SIOCSIFMTU) return Reply::failed(changes_.set_mtu(port, ask.value, now_ps));
     if (ask.request == SIOCSIFFLAGS) return Reply::failed(changes_.set_up(port, (ask.value & IFF_UP) != 0));
     return Reply::failed(changes_.refuse(fmt::format("{}: addresses of ports are the lab's", changes_.name_of(port)),
                                          "ip address shows them; docs/lab-file.md says where they are set"));
@@ -146,7 +146,7 @@ Reply NodeView::interfaces(Time_ps now_ps) {
     verbs::InterfaceInfo info{};
     port.netdev.copy(info.name, sizeof(info.name) - 1);
     info.index = static_cast<std::uint32_t>(port.index);
-    info.mtu_B = static_cast<std::uint32_t>(port.config->netdev_mtu_B);
+    info.mtu_B = static_cast<std::uint32_t>(port.mtu_B(world_));
     const bool up = is_link_up(world_, port.port, now_ps);
     info.flags = (up ? kUp : std::uint32_t{IFF_UP}) | IFF_BROADCAST | IFF_MULTICAST;
     info.prefix_bits = port.config->prefix_bits;

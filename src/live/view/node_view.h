@@ -39,7 +39,7 @@ class NodeView {
  private:
   Reply interfaces(Time_ps now_ps);
   Reply ethtool(const Request& request, Time_ps now_ps);
-  Reply change_interface(const Request& request);
+  Reply change_interface(const Request& request, Time_ps now_ps);
   Reply refusal();
   Reply write_file(const Request& request);
   Reply run_command(const Request& request, Time_ps now_ps);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "labfile/live_settings.h"
 #include "live/view/route_netlink.h"
 
 namespace weft::live {
@@ -22,7 +23,7 @@ int change_link(const NetlinkNode& node, const NetlinkQuestion& question) {
   if (port == nullptr || creates)
     return node.changes.refuse("interfaces are the ports of the lab", "add a port to the node in the lab");
   if (const auto mtu_B = number_of(attributes, IFLA_MTU)) {
-    if (const int error = node.changes.set_mtu(*port, *mtu_B); error != 0) return error;
+    if (const int error = node.changes.set_mtu(*port, *mtu_B, node.now_ps); error != 0) return error;
   }
   if ((asked.ifi_change & IFF_UP) != 0) {
     if (const int error = node.changes.set_up(*port, (asked.ifi_flags & IFF_UP) != 0); error != 0) return error;
@@ -45,7 +46,7 @@ int refuse_change(const NetlinkNode& node, const NetlinkQuestion& question) {
     case RTM_DELADDR:
       return node.changes.refuse_in_lab(
           "addresses of ports are the lab's",
-          node.ports.empty() ? "nodes." + host : port_key(node.world.lab(), node.ports.front(), "address"),
+          node.ports.empty() ? "nodes." + host : lab::port_key(node.world.lab(), node.ports.front().ref, "address"),
           "ADDRESS/BITS");
     case RTM_NEWROUTE:
     case RTM_DELROUTE:

@@ -89,7 +89,7 @@ void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply
   head.ifi_type = ARPHRD_ETHER;
   head.ifi_index = port.index;
   head.ifi_flags = IFF_UP | IFF_BROADCAST | IFF_MULTICAST | (up ? IFF_RUNNING | kLowerUp : 0u);
-  const auto mtu_B = static_cast<std::uint32_t>(port.config->netdev_mtu_B);
+  const auto mtu_B = static_cast<std::uint32_t>(port.mtu_B(node.world));
   const auto most_B = static_cast<std::uint32_t>(port.model->max_netdev_mtu_B);
   put_link(reply, head, {port.netdev, "mq", mtu_B, most_B, up ? kOperUp : kOperDown, up}, port.mac.data(),
            interface_counters(count(node.world, port, node.now_ps)));

@@ -18,7 +18,7 @@ TEST(LiveSettings, AreOneList) {
   const std::string docs = *read_file(WEFT_SOURCE_DIR "/docs/commands.md", 1 << 20);
   std::vector<const LiveSetting*> shown[2];
   for (const bool is_switch : {false, true}) {
-    for (const Setting& each : is_switch ? settings_of(of_switch, 0xff) : settings_of(of_host, us(4))) {
+    for (const Setting& each : is_switch ? settings_of(of_switch, 0xff) : settings_of(of_host, us(4), 26, 4200)) {
       const LiveSetting* row = find_live_setting(each.key, is_switch);
       EXPECT_NE(row, nullptr) << each.key;
       shown[is_switch].push_back(row);

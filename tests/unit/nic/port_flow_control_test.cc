@@ -142,6 +142,29 @@ TEST(PortFlowControl, GlobalPauseStopsAllPriorities) {
   EXPECT_EQ(fabric::kind_of(pauses(pair, 1).at(0).packet), fabric::FlowControl::kPause);
 }
 
+// `ethtool -A` while the port is stopped and stops its peer: what PFC stopped goes on, and pauses are of the other
+// kind.
+TEST(PortFlowControl, PauseOfLinkTakesPlaceOfPfc) {
+  RcOptions options = with_pfc(3, 1u << 3);
+  storm(options, 1u << 3, us(10), us(10) + 1);
+  RcPair pair(options);
+  pair.post(WrOpcode::kWrite, 300 * 1024);
+  pair.node(0).at(us(12), [&pair] { DeviceControl(pair.device(0)).set_flow_control(FlowControl::kPause, 0, us(12)); });
+  pair.node(1).at(us(14), [&pair] {
+    DeviceControl(pair.device(1)).set_flow_control(FlowControl::kPause, 0, us(14));
+    DeviceControl(pair.device(1)).set_storm(1u << 3, us(15), us(15) + 1);
+  });
+  pair.run();
+  const std::vector<Frame> list = pauses(pair, 1);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(fabric::kind_of(list[0].packet), FlowControl::kPfc);
+  EXPECT_EQ(fabric::kind_of(list[1].packet), FlowControl::kPause);
+  const std::vector<Time_ps> times = data_times(pair, 0);
+  EXPECT_EQ(std::count(times.begin(), times.end(), us(12)), 1) << "it goes on at once";
+  EXPECT_EQ(longest_gap(times).second, list[1].time_ps + kActs_ps + 1000 * kQuantum_ps) << "priority 3 is one of all";
+  EXPECT_EQ(DeviceControl(pair.device(0)).qos().pfc_mask, 0);
+}
+
 TEST(PortFlowControl, StormIsRefreshedAtHalfTimeAndHoldsPeer) {
   RcOptions options = with_pfc(3, 1u << 3);
   storm(options, 1u << 3, us(10), us(30));
