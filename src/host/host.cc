@@ -44,7 +44,8 @@ std::uint32_t Host::add_guest(const CpuUse& use, std::uint64_t id) {
 void Host::set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated) {
   if (!cpus_ && stress == 0) return;
   cpus().set_load(stress, isolated);
-  for (const auto& slot : devices_) nic::DeviceControl(*slot->device).set_memory_jitter(jitter_of(slot->guest));
+  for (std::size_t i = 0; i < ports_.size(); ++i)
+    nic::DeviceControl(*ports_[i]).set_memory_jitter(jitter_of(devices_[i]->guest));
 }
 
 // How late a CPU sees a write is the cache's and the core's, which siblings share.
@@ -83,10 +84,12 @@ nic::Device& Host::add_device(nic::DeviceConfig config, nic::Card& card, fabric:
     domain_.set_prepare(node_, &Host::prepare_hook, this);
     slot->device = &first_port_.emplace(std::move(config), card, out, in);
   } else {
+    nic::Device* bond = config.bond;
     slot->owned = std::make_unique<nic::Device>(std::move(config), card, out, in);
-    slot->device = slot->owned.get();
+    slot->device = bond == nullptr ? slot->owned.get() : bond;
+    has_bonds_ = has_bonds_ || bond != nullptr;
   }
-  ports_.push_back(slot->device);
+  ports_.push_back(slot->owned ? slot->owned.get() : slot->device);
   devices_.push_back(std::move(slot));
   return *ports_.back();
 }
@@ -239,7 +242,7 @@ void Host::plan_programs() {
 
 // Most hosts have one port: it runs until a program is due.
 Time_ps Host::run(Time_ps end_ps) {
-  if (ports_.size() != 1) return run_ports(end_ps);
+  if (ports_.size() != 1) return has_bonds_ ? run_bonds(end_ps) : run_ports(end_ps);
   for (;;) {
     Time_ps port_ps = first_port_->run_until(end_ps, &programs_ps_);
     if (programs_ps_ >= end_ps) return std::min(port_ps, programs_ps_);

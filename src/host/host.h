@@ -54,9 +54,11 @@ class alignas(64) Host {
   // The function that queue pairs of a program with this placement use, of the card that was added `card`th.
   std::uint8_t place(std::size_t card, std::uint8_t function, const Placement& placement);
   const MemoryPaths& memory_paths() const { return *memory_paths_; }
-  // Completes `config` with this host's side.
+  // Completes `config` with this host's side. The second port of a bond comes after the first.
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
                           fabric::LinkDirection& in, std::uint32_t guest = 0);
+  // When the cable of a bond's port loses its signal and has it again. In order of time, before it runs.
+  void change_link(nic::Device& port, bool up, Time_ps at_ps) { link_changes_.push_back({at_ps, &port, up}); }
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
   nic::Device& device(std::uint32_t index) { return *ports_[index]; }
 
@@ -98,7 +100,7 @@ class alignas(64) Host {
  private:
   struct DeviceSlot {
     Host* host;
-    nic::Device* device;
+    nic::Device* device;                 // that programs have: of a bond its first port
     std::unique_ptr<nic::Device> owned;  // all but the first
     std::uint32_t guest = 0;
   };
@@ -108,6 +110,11 @@ class alignas(64) Host {
     Time_ps interrupt_delay_ps = 0;
     std::uint32_t cpu = kNoCpu;      // where it polls; kNoCpu: nobody else wants its CPU
     Time_ps interrupt_phase_ps = 0;  // of its VM's timer, or the host's
+  };
+  struct LinkChange {
+    Time_ps time_ps;
+    nic::Device* port;
+    bool up;
   };
   struct Watcher {
     nic::Device* device;
@@ -127,6 +134,7 @@ class alignas(64) Host {
                        std::span<std::uint8_t, nic::kGrh_B> out);
   Time_ps run(Time_ps end_ps);
   Time_ps run_ports(Time_ps end_ps);
+  Time_ps run_bonds(Time_ps end_ps);  // run_bonds.cc
   void run_programs(Time_ps now_ps);
   void plan_programs();
   Time_ps cpu_ps(std::uint32_t cpu, Time_ps t_ps, std::uint32_t program) const;
@@ -152,6 +160,11 @@ class alignas(64) Host {
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;
   std::vector<Watcher> watchers_;
+  // Of bonds.
+  bool has_bonds_ = false;
+  std::size_t last_port_ = 0;  // of ports_: it had the last turn
+  std::vector<LinkChange> link_changes_;
+  std::size_t next_change_ = 0;
 };
 
 }  // namespace weft::host

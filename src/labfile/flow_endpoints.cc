@@ -29,10 +29,11 @@ std::vector<std::uint32_t> FlowEndpoints::all_of(std::string_view text, const Pl
   if (host == nullptr) return found;
   if (end.port) {
     const PortState* port = find_port(*host, end.host, *end.port, place, context_);
+    if (port != nullptr && report_second_of_bond(*port, end.host, place, context_)) return found;
     if (port != nullptr && port->link) found.push_back(index_of(*port));
   } else {
     for (const auto& [name, port] : host->ports) {
-      if (port.link) found.push_back(index_of(port));
+      if (port.is_end()) found.push_back(index_of(port));
     }
   }
   if (found.empty() && host->complete && context_.links_complete)
@@ -57,7 +58,7 @@ void FlowEndpoints::read_hosts(const YamlNode& node) {
     for (const HostConfig& host : context_.lab.hosts) {
       const NodeState& state = context_.nodes.find(host.name)->second;
       for (const auto& [name, port] : state.ports) {
-        if (port.link) index_of(port);
+        if (port.is_end()) index_of(port);
       }
     }
   } else {

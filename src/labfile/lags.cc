@@ -22,12 +22,11 @@ bool same_ends(const LinkConfig& x, const LinkConfig& y) {
 // True when nothing is wrong with this member beside the first.
 bool check_member(const std::string& name, const Place& place, const LinkConfig& link, const LinkConfig& first,
                   LabContext& context) {
-  if (!link.a.is_switch() || !link.b.is_switch()) {
-    context.problems.add(
-        place,
-        fmt::format("{} has a cable of the host port {}: a LAG joins two switches", in_quotes(name),
-                    port_name(context.lab, link.a.is_switch() ? link.b : link.a)),
-        "give each port of the host an address and a link of its own: bonds of NIC ports are not modelled");
+  if (is_of_host(link)) {
+    context.problems.add(place,
+                         fmt::format("{} joins two switches before, and {} is a host's port", in_quotes(name),
+                                     port_name(context.lab, link.a.is_switch() ? link.b : link.a)),
+                         "a bond has a name of its own: give this link and that of the other port another one");
     return false;
   }
   if (!same_ends(link, first)) {
@@ -74,7 +73,14 @@ void LagReader::settle(LabContext& context) const {
   for (const auto& [name, named] : named_) {
     const std::vector<std::uint32_t>& links = context.lab.lags[named.lag].links;
     for (std::uint32_t link : links) context.lab.links[link].lag = named.lag;
-    if (!named.complete) continue;
+    if (!named.complete) {
+      leave_bond(named.lag, context);
+      continue;
+    }
+    if (is_of_host(context.lab.links[links[0]])) {
+      settle_bond(name, named.places, named.lag, context);
+      continue;
+    }
     bool sound = true;
     for (std::size_t i = 0; i < links.size() && sound; ++i)
       sound = check_member(name, named.places[i], context.lab.links[links[i]], context.lab.links[links[0]], context);
@@ -87,8 +93,9 @@ void LagReader::settle(LabContext& context) const {
 void check_lag_balancing(LabContext& context, const YamlNode* routing) {
   std::vector<bool> has_lag(context.lab.switches.size());
   for (const LinkConfig& link : context.lab.links) {
-    if (!link.lag || !link.a.is_switch() || !link.b.is_switch()) continue;
-    has_lag[link.a.host] = has_lag[link.b.host] = true;
+    for (const PortRef& end : {link.a, link.b}) {
+      if (link.lag && end.is_switch()) has_lag[end.host] = true;
+    }
   }
   for (const auto& [name, node] : context.nodes) {
     if (!node.is_switch || !has_lag[node.index]) continue;

@@ -1,4 +1,4 @@
-// `lag` of links: those with one name are one link between two switches.
+// `lag` of links: those with one name are one link, between two switches or from a bond of a host to a switch.
 #pragma once
 
 #include <map>
@@ -24,6 +24,14 @@ class LagReader {
   };
   std::map<std::string, Named, std::less<>> named_;
 };
+
+inline bool is_of_host(const LinkConfig& link) {
+  return !link.a.is_switch() || !link.b.is_switch();
+}
+// bonds.cc. A bond was reported: what its ports lack says nothing more.
+void leave_bond(std::uint32_t lag, LabContext& context);
+// The LAG joins the two ports of a NIC to a switch. The second is like the first from here on.
+void settle_bond(const std::string& name, const std::vector<Place>& places, std::uint32_t lag, LabContext& context);
 
 // Members are chosen by hash alone: a switch with a LAG that balances in another way is refused.
 void check_lag_balancing(LabContext& context, const YamlNode* routing);

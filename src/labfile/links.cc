@@ -29,7 +29,7 @@ class LinkReader {
     if (written != nullptr) cable = read_cable(*written, context_);
     if (joined) {
       settle_link(cable, link, context_);
-      if (!link.a.is_switch() && !link.b.is_switch()) check_addresses(endpoints->place, link);
+      if (!link.a.is_switch() && !link.b.is_switch() && have_addresses_) check_addresses(endpoints->place, link);
     }
     if (const YamlNode* lag = map.get("lag")) lags_.add(*lag, joined, context_);
     context_.lab.links.push_back(link);
@@ -59,6 +59,7 @@ class LinkReader {
                                        : "make two hosts of it, as two virtual machines with a NIC each");
       return false;
     }
+    have_addresses_ = !ends[0]->without_address && !ends[1]->without_address;
     return ends[0]->usable && ends[1]->usable;
   }
 
@@ -110,6 +111,7 @@ class LinkReader {
   LabContext& context_;
   ProblemList& problems_;
   LagReader& lags_;
+  bool have_addresses_ = true;
 };
 
 }  // namespace

@@ -104,6 +104,7 @@ class HostReader {
     PortConfig& port = host_.nics.back().ports.emplace_back();
     port.name = "p0";
     const std::size_t problems_before = problems_.size();
+    map.require("address", "address: 10.0.0.1/24");
     read_port(map, host_.nics.back(), true);
     state_.ports.try_emplace(
         port.name, PortState{{state_.index, 0, 0}, state_.place, problems_.size() == problems_before, {}, {}});
@@ -163,7 +164,9 @@ class HostReader {
             fmt::format("port names are unique in a host: the other is in line {}", entry->second.place.line));
       }
       nic.ports.emplace_back().name = key.text;
-      if (!read_port_config(ports->children[i], key.text, nic, model_known)) entry->second.usable = false;
+      const YamlNode& port = ports->children[i];
+      if (!read_port_config(port, key.text, nic, model_known)) entry->second.usable = false;
+      if (port.is_map() && port.find("address") == nullptr) entry->second.without_address = port.place;
     }
   }
 
@@ -217,7 +220,7 @@ class HostReader {
 
   void read_port(const MapReader& map, NicConfig& nic, bool model_known) {
     PortConfig& port = nic.ports.back();
-    if (const YamlNode* address = map.require("address", "address: 10.0.0.1/24")) read_address(*address, port);
+    if (const YamlNode* address = map.get("address")) read_address(*address, port);
     if (const YamlNode* mtu = map.get("mtu")) read_mtu(*mtu, nic, port, model_known);
     if (const YamlNode* vlan = map.get("vlan")) {
       if (const auto id = read_unsigned(*vlan, "vlan", {1, kMaxVlan}, problems_))

@@ -84,6 +84,7 @@ void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabC
   // Without nodes every name below would be unknown: one problem is enough.
   if (context.nodes.empty()) return;
   if (const YamlNode* links = given("links")) read_links(*links, context);
+  check_port_addresses(context);
   if (context.has_vms) settle_vfs(context);
   check_extent(given("fabric") != nullptr ? given("fabric")->place : root.place, context);
   settle_topology(context, given("routing"));

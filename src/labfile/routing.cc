@@ -24,7 +24,7 @@ std::vector<PortRef> read_destination(const YamlNode& node, LabContext& context)
     return ports;
   }
   for (const auto& [name, port] : host->ports) {
-    if (port.link) ports.push_back(port.ref);
+    if (port.is_end()) ports.push_back(port.ref);
   }
   return ports;
 }

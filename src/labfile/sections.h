@@ -84,6 +84,8 @@ void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement&
 // GPU `number` of this host exists and can be reached by a NIC; otherwise what is wrong.
 std::optional<TextError> gpu_problem(const HostConfig& host, std::uint64_t number);
 void read_links(const YamlNode& node, LabContext& context);
+// A port without an address that no bond gives one. After links.
+void check_port_addresses(LabContext& context);
 // What follows from nodes and links together: segments, tiers, addresses that are used twice, routes.
 void settle_topology(LabContext& context, const YamlNode* routing);
 void read_qos(const YamlNode* node, LabContext& context);
@@ -111,6 +113,8 @@ NodeState* find_node(std::string_view name, const Place& place, LabContext& cont
 NodeState* find_host(std::string_view name, const Place& place, LabContext& context);  // and no switch
 PortState* find_port(NodeState& node, std::string_view node_name, std::string_view port_name, const Place& place,
                      LabContext& context);
+// True, and a problem, where a workload names the second port of a bond.
+bool report_second_of_bond(const PortState& port, std::string_view node_name, const Place& place, LabContext& context);
 // "vm00:p0", both parts needed.
 PortState* read_port(const YamlNode& node, std::string_view what, LabContext& context);
 

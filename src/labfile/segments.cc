@@ -52,7 +52,7 @@ void check_addresses(LabContext& context) {
   std::vector<std::unordered_map<IpAddress, const PortState*, AddressHash>> owners(context.segments.switched_count());
   for (const auto& [name, node] : context.nodes) {
     for (const auto& [port_text, port] : node.ports) {
-      if (!port.link || !port.usable) continue;
+      if (!port.is_end() || !port.usable) continue;
       const std::uint32_t segment = segment_of(port, context);
       if (!context.segments.is_switched(segment)) continue;
       const IpAddress& address = context.port(port.ref).address;

@@ -310,6 +310,9 @@ void settle_vfs(LabContext& context) {
       port.link = its.link;
       port.link_place = its.link_place;
       if (!its.usable || !port.usable) continue;
+      if (shared.bond)
+        context.problems.add(port.place, fmt::format("{} is of a bond", port_name(context.lab, carrier)),
+                             "virtual functions of a bond are not modelled: take another NIC");
       if (own.netdev_mtu_B > shared.netdev_mtu_B)
         context.problems.add(port.place,
                              fmt::format("mtu {} B, and {} has {} B", own.netdev_mtu_B, port_name(context.lab, carrier),

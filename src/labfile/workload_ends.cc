@@ -25,7 +25,9 @@ WorkloadReading::End WorkloadReading::read_end(std::string_view key) {
   end.host = find_host(end.text.host, end.node->place, context);
   if (end.host == nullptr || !end.text.port) return end;
   end.port = find_port(*end.host, end.text.host, *end.text.port, end.node->place, context);
-  if (end.port != nullptr && !end.port->link) {
+  if (end.port != nullptr && report_second_of_bond(*end.port, end.text.host, end.node->place, context)) {
+    end.port = nullptr;
+  } else if (end.port != nullptr && !end.port->link) {
     if (context.links_complete) {
       problems.add(end.node->place, fmt::format("{} has no cable", in_quotes(end.node->text)),
                    "join it to its peer in links");
@@ -74,7 +76,7 @@ std::vector<const PortState*> WorkloadReading::ports_of(const End& end) const {
   if (end.port != nullptr) return {end.port};
   std::vector<const PortState*> ports;
   for (const auto& [name, port] : end.host->ports) {
-    if (port.link) ports.push_back(&port);
+    if (port.is_end()) ports.push_back(&port);
   }
   return ports;
 }

@@ -27,6 +27,10 @@ struct PortState {
   bool usable = true;               // false: it was reported already, do not build on its values
   std::optional<std::size_t> link;  // index in Lab::links
   Place link_place;
+  std::optional<Place> without_address{};  // where none was written, as only the second port of a bond may
+  bool second_of_bond = false;             // no workload names it
+
+  bool is_end() const { return link.has_value() && !second_of_bond; }  // of workloads
 };
 
 // A host or a switch.

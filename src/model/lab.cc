@@ -67,6 +67,13 @@ bool same_subnet(const IpAddress& a, const IpAddress& b, std::uint32_t prefix_bi
 
 std::string device_name(const Lab& lab, const PortRef& port) {
   const HostConfig& host = lab.hosts[port.host];
+  if (in_bond(lab, port)) {
+    std::uint32_t bonds = 0;
+    for (std::uint32_t n = 0; n < port.nic; ++n)
+      bonds += std::any_of(host.nics[n].ports.begin(), host.nics[n].ports.end(),
+                           [](const PortConfig& each) { return each.second_of_bond; });
+    return fmt::format("mlx5_bond_{}", bonds);
+  }
   if (host.nics[port.nic].model.driver != "mlx5") return fmt::format("rocep{}s0f{}", port.nic + 1, port.port);
   std::size_t number = port.port;
   for (std::uint32_t n = 0; n < port.nic; ++n) number += host.nics[n].ports.size();
@@ -77,8 +84,10 @@ std::string device_list(const Lab& lab, std::uint32_t host) {
   std::string list;
   const std::vector<NicConfig>& nics = lab.hosts[host].nics;
   for (std::uint32_t n = 0; n < nics.size(); ++n) {
-    for (std::uint32_t p = 0; p < nics[n].ports.size(); ++p)
+    for (std::uint32_t p = 0; p < nics[n].ports.size(); ++p) {
+      if (nics[n].ports[p].second_of_bond) continue;
       list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", device_name(lab, {host, n, p}), nics[n].ports[p].name);
+    }
   }
   return list;
 }
@@ -128,6 +137,28 @@ bool is_vf(const Lab& lab, const PortRef& port) {
   if (port.is_switch()) return false;
   const std::optional<NicFunction>& function = lab.hosts[port.host].nics[port.nic].function;
   return function && function->is_vf();
+}
+
+bool in_bond(const Lab& lab, const PortRef& port) {
+  return !port.is_switch() && lab.hosts[port.host].nics[port.nic].ports[port.port].bond.has_value();
+}
+
+PortRef first_of_bond(const Lab& lab, const PortRef& port) {
+  if (!in_bond(lab, port)) return port;
+  const std::vector<PortConfig>& ports = lab.hosts[port.host].nics[port.nic].ports;
+  const auto first = std::find_if(ports.begin(), ports.end(),
+                                  [&](const PortConfig& each) { return each.bond == ports[port.port].bond; });
+  return {port.host, port.nic, static_cast<std::uint32_t>(first - ports.begin())};
+}
+
+const HostConfig* first_with_bond(const Lab& lab) {
+  for (const LagConfig& lag : lab.lags) {
+    const LinkConfig& link = lab.links[lag.links.front()];
+    for (const PortRef& end : {link.a, link.b}) {
+      if (in_bond(lab, end)) return &lab.hosts[end.host];
+    }
+  }
+  return nullptr;
 }
 
 const HostConfig* first_with_vf(const Lab& lab) {

@@ -45,6 +45,9 @@ struct PortConfig {
   std::uint32_t prefix_bits = 24;
   std::int64_t netdev_mtu_B = 1500;
   std::optional<std::uint16_t> vlan;  // 802.1Q VID; PCP is the QoS priority
+  // Of a bond (RoCE LAG): two ports of one NIC are one RDMA device with the address of the first. Index in Lab::lags.
+  std::optional<std::uint32_t> bond;
+  bool second_of_bond = false;
 };
 
 // A port of a host's NIC, or, with `nic` = kSwitch, of a switch: then `host` counts Lab::switches.
@@ -130,7 +133,8 @@ struct LinkConfig {
   std::optional<std::uint32_t> lag;  // index in Lab::lags
 };
 
-// Parallel links between two switches that are one (802.1AX): routes count them once, a hash picks the member.
+// Parallel links that are one (802.1AX), between two switches or a switch and the two ports of a host's bond: routes
+// count them once, a hash picks the member. What a bond sends leaves by the port of its queue pair.
 struct LagConfig {
   std::string name;
   std::vector<std::uint32_t> links;  // in Lab::links, in order
@@ -236,7 +240,11 @@ inline std::uint32_t machine_of(const Lab& lab, std::uint32_t host) {
 // The port whose cable this one uses: that of its NIC where it is a virtual function.
 PortRef carrier_of(const Lab& lab, const PortRef& port);
 bool is_vf(const Lab& lab, const PortRef& port);
-const HostConfig* first_with_vf(const Lab& lab);  // null: no virtual machine has one
+bool in_bond(const Lab& lab, const PortRef& port);
+// The port that workloads and programs name: of a bond the first.
+PortRef first_of_bond(const Lab& lab, const PortRef& port);
+const HostConfig* first_with_bond(const Lab& lab);  // null: none
+const HostConfig* first_with_vf(const Lab& lab);    // null: no virtual machine has one
 
 // The first node that is a port to the outside, or null: only a world in wall-clock mode can have one.
 const HostConfig* first_outside(const Lab& lab);
@@ -249,8 +257,8 @@ std::optional<TextError> unknown_node(const Lab& lab, std::string_view port);
 std::string slow_link_text(const Lab& lab, const LinkConfig& link);
 // Those of the cables at these ports.
 std::vector<const LinkConfig*> slow_links(const Lab& lab, const std::vector<PortRef>& ports);
-// "mlx5_0": the RDMA device of a host's port, as the driver numbers them; and all of a host, "mlx5_0 (p0), mlx5_1
-// (p1)".
+// "mlx5_0", "mlx5_bond_0": the RDMA device of a host's port, as the driver numbers them; and all of a host, "mlx5_0
+// (p0), mlx5_1 (p1)".
 std::string device_name(const Lab& lab, const PortRef& port);
 std::string device_list(const Lab& lab, std::uint32_t host);
 

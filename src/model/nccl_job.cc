@@ -111,12 +111,24 @@ std::vector<TextError> nccl_warnings(const workload::NcclOptions& options) {
   return warnings;
 }
 
+std::optional<TextError> bond_problem(std::span<const std::uint32_t> hosts, const Lab& lab) {
+  for (std::uint32_t index : hosts) {
+    for (const NicConfig& nic : lab.hosts[index].nics) {
+      if (std::ranges::any_of(nic.ports, &PortConfig::second_of_bond))
+        return TextError{fmt::format("{} has a bond, which collectives cannot use yet", lab.hosts[index].name),
+                         "leave lag out at its links, and give each port an address"};
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab) {
   std::vector<TextError> problems;
   const nccl::TestOptions& test = options.test;
   const std::uint32_t process = test.threads * test.gpus;
   if (options.hosts.empty())
     problems.push_back({"no host has a GPU", "give the nodes some: gpus: [{model: h100-sxm}]"});
+  if (const auto problem = bond_problem(options.hosts, lab)) problems.push_back(*problem);
   for (std::uint32_t index : options.hosts) {
     const HostConfig& host = lab.hosts[index];
     const std::size_t gpus = host.places.gpus.size();

@@ -27,6 +27,8 @@ std::vector<std::uint32_t> hosts_with_gpus(const Lab& lab);
 
 // What NCCL reads of its variables, less the algorithms that are not run here.
 nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options);
+// What keeps collectives off these hosts: a bond.
+std::optional<TextError> bond_problem(std::span<const std::uint32_t> hosts, const Lab& lab);
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab);
 std::vector<TextError> nccl_warnings(const workload::NcclOptions& options);
 std::vector<nccl::TestDevice> nccl_devices(const workload::NcclOptions& options, const Lab& lab);

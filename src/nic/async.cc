@@ -41,22 +41,25 @@ void Device::tell(AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
 
 // The queue pairs fail a moment later, not in the middle of what completed too much.
 void Device::lose_completion(std::uint32_t cq, Time_ps at_ps) {
-  if (cqs_[cq].lost() == 1) timers_.push(at_ps, kCqContext | cq);
+  if (shared_.cqs[cq].lost() == 1) timers_.push(at_ps, kCqContext | cq);
 }
 
 void Device::overrun_cq(std::uint32_t cq, Time_ps now_ps) {
-  cqs_[cq].lose();
+  shared_.cqs[cq].lose();
   lose_completion(cq, now_ps);
 }
 
 void Device::fail_cq(std::uint32_t cq, Time_ps now_ps) {
-  if (cqs_[cq].lost() == 0) return;  // destroyed meanwhile
+  if (shared_.cqs[cq].lost() == 0) return;  // destroyed meanwhile
   tell(AsyncKind::kCqError, cq, now_ps);
-  for (QueuePair& qp : qps_) {
-    bool uses = (qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq);
-    if (!uses || qp.state == QpState::kReset || qp.state == QpState::kErr) continue;
-    enter_error(qp, now_ps);
-    tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
+  for (Device* port : {this, bond_.sibling}) {
+    if (port == nullptr) continue;
+    for (QueuePair& qp : port->qps_) {
+      bool uses = (qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq);
+      if (!uses || qp.state == QpState::kReset || qp.state == QpState::kErr) continue;
+      port->enter_error(qp, now_ps);
+      tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
+    }
   }
 }
 

@@ -21,7 +21,7 @@ bool Device::ask_for_cnp(const QueuePair& qp, const engine::Packet& packet, Time
   if (!qp.transport->connected || qp.state < QpState::kRtr || qp.state > QpState::kSqd) return false;
   std::size_t scope = 0;
   if (config_.model.cnp_scope == CnpScope::kDestinationAddress) scope = packet.src;
-  if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - kFirstQpn;
+  if (config_.model.cnp_scope == CnpScope::kQueuePair) scope = qp.qpn - first_qpn_;
   if (scope >= cnp_last_ps_.size()) cnp_last_ps_.resize(scope + 1, -1);
   Time_ps& last_ps = cnp_last_ps_[scope];
   if (last_ps >= 0 && now_ps - last_ps < config_.model.min_time_between_cnps_ps) return false;

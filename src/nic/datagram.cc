@@ -63,7 +63,7 @@ bool Device::send_datagram(QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     cold.group = group_key(request.group());
   }
   headers.qkey = request.qkey;
-  headers.src_qp = qp.qpn == general_services_qpn_ ? kGeneralServicesQpn : qp.qpn;
+  headers.src_qp = qp.qpn == shared_.general_services_qpn ? kGeneralServicesQpn : qp.qpn;
   headers.imm = request.imm;
   if (!add_payload(packet, request.lkey, request.local_va)) [[unlikely]] {
     drop_unsent(packet);

@@ -11,16 +11,20 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
     : arrivals_(*in.inlet()),
       functions_(card.functions.data()),
       cc_(congestion_algorithm(config.qos.congestion.kind)),
-      out_(out),
+      out_(&out),
       in_(in),
       rx_xoff_ps_(card.functions.front().transfer_ps(4096) * config.model.rx_pause_xoff_B / 4096),
       ack_interval_packets_(config.model.ack_interval_packets),
+      first_qpn_(QueuePairNumbers::kFirst | (config.bond == nullptr ? 0 : QueuePairNumbers::kSecondPort)),
       carry_payload_(config.carry_payload),
       slow_receiver_(config.slow_ps_per_byte > 0 || config.model.rx_sustained_bps > 0),
       trust_dscp_(config.qos.trust_dscp),
       class_of_dscp_(config.qos.priority_of_dscp),
-      memory_(config.seed, config.port_id),
+      own_memory_(config.seed, config.port_id),
+      memory_(config.bond == nullptr ? own_memory_ : config.bond->own_memory_),
       config_(std::move(config)),
+      shared_(config_.bond == nullptr ? own_shared_ : config_.bond->own_shared_),
+      wire_(out),
       numbers_(config_.seed, config_.port_id),
       jitter_(config_.seed, config_.port_id, RandomPurpose::kHostJitter),
       recovery_(config_.seed, config_.port_id, RandomPurpose::kRecovery),
@@ -30,12 +34,13 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
       rx_xon_ps_(card.functions.front().transfer_ps(4096) * config_.model.rx_pause_xon_B / 4096) {
   card_.contexts.configure(config_.model.context_cache, config_.model.context_map, config_.model.context_fetches,
                            config_.host.dma_read_ps);
-  line_rate_bps_ = 8 * kSecond_ps / out_.timing().ps_per_byte;
-  memory_.count_in(card_.registered_B);
+  line_rate_bps_ = 8 * kSecond_ps / out_->timing().ps_per_byte;
+  own_memory_.count_in(card_.registered_B);
+  if (config_.bond != nullptr) Bond::join(*config_.bond, *this);
   class_of_dscp_[config_.qos.cnp_dscp & 63] = config_.qos.cnp_priority & 7;
   class_of_dscp_[config_.qos.dscp & 63] = config_.qos.priority & 7;
   config_.qos.priority_of_dscp = class_of_dscp_;
-  Time_ps ps_per_byte = out_.timing().ps_per_byte;
+  Time_ps ps_per_byte = out_->timing().ps_per_byte;
   transmit_control_ = {config_.qos.flow_control, config_.qos.pfc_mask, ps_per_byte};
   receive_control_ = {config_.qos.flow_control,
                       {0, 1, 2, 3, 4, 5, 6, 7},
@@ -48,6 +53,8 @@ Device::Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabr
 }
 
 bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
+  if (is_siblings(qpn)) [[unlikely]]
+    return bond_.sibling->post_send(qpn, request, doorbell_ps);
   QueuePair& qp = *find_qp(qpn);
   Requester& req = qp.req;
   if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
@@ -87,6 +94,8 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
 }
 
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
+  if (is_siblings(qpn)) [[unlikely]]
+    return bond_.sibling->post_receive(qpn, request);
   QueuePair& qp = *find_qp(qpn);
   Responder& resp = qp.resp;
   if ((qp.flags & QueuePair::kUsesSrq) != 0) return false;

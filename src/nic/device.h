@@ -1,6 +1,6 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
-// port). The host's loop calls run_until when next_ps says so; programs call the verbs. It meets the fabric only at two
-// link directions and a packet. Not modelled: automatic path migration.
+// port, or one per bond: nic/bond.h). The host's loop calls run_until when next_ps says so; programs call the verbs. It
+// meets the fabric only at two link directions and a packet. Not modelled: automatic path migration.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,16 @@
 #include "fabric/link_flow_control.h"
 #include "fabric/port_log.h"
 #include "nic/async.h"
-#include "nic/completion_queue.h"
+#include "nic/bond.h"
 #include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/loopback.h"
 #include "nic/memory.h"
-#include "nic/multicast.h"
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
 #include "nic/port_record.h"
 #include "nic/queue_pair.h"
 #include "nic/receive_load.h"
-#include "nic/shared_receive_queue.h"
 #include "nic/work_heap.h"
 #include "wire/aeth_syndrome.h"
 #include "wire/opcode.h"
@@ -50,16 +48,18 @@ class alignas(64) Device {
   WorkHeap<2> waiting_;                      // contexts that become ready at a time
   const CongestionAlgorithm* cc_ = nullptr;  // null: off
   ContextRing control_, ready_;
-  fabric::LinkDirection& out_;
+  fabric::LinkDirection* out_;
   fabric::LinkDirection& in_;
   Time_ps rx_xoff_ps_ = 0;  // fill of the receive buffer, as PCIe time
   std::uint32_t ack_interval_packets_;
+  std::uint32_t first_qpn_;
   std::uint32_t last_receiver_ = 0;       // of the queue pairs: the next packet is probably for it, too
   std::uint8_t blocked_ = 0;              // classes that the peer has stopped: transmit_control_.blocked()
   bool carry_payload_, records_ = false;  // of the port: recorder_ is there
   bool slow_receiver_, trust_dscp_;       // slow: by a fault, or of a kind that may be (nic/receive_load.h)
   std::array<std::uint8_t, 64> class_of_dscp_;
-  MemoryTable memory_;
+  MemoryTable own_memory_;
+  MemoryTable& memory_;  // of the bond's first port
 
  public:
   Device(DeviceConfig config, Card& card, fabric::LinkDirection& out, fabric::LinkDirection& in);
@@ -74,18 +74,16 @@ class alignas(64) Device {
                           std::uint32_t srq = kNoSrq, std::uint32_t pd = 0);
   // False when there is none. Its completions stay; packets that still come find nobody; its number rests for long.
   bool destroy_qp(std::uint32_t qpn);
-  bool has_qp(std::uint32_t qpn) const {
-    return qpn - kFirstQpn < qps_.size() && (qps_[qpn - kFirstQpn].flags & QueuePair::kLive) != 0;
-  }
+  bool has_qp(std::uint32_t qpn) const;
   // Makes this UD queue pair the port's general services interface: number 1 on the wire (IBTA vol 1, 13.5.1).
-  void set_general_services(std::uint32_t qpn) { general_services_qpn_ = qpn; }
+  void set_general_services(std::uint32_t qpn) { shared_.general_services_qpn = qpn; }
   std::uint32_t qp_count() const { return static_cast<std::uint32_t>(qps_.size() - free_qps_.size()); }
   // Shared receive queues. Below `limit` receives there is one event; 0: none.
   std::uint32_t create_srq(std::uint32_t entries);
   bool destroy_srq(std::uint32_t srq);  // false while a queue pair uses it
   void set_srq_limit(std::uint32_t srq, std::uint32_t limit, Time_ps now_ps);
   bool post_srq_receive(std::uint32_t srq, const ReceiveRequest& request);
-  const SharedReceiveQueue& srq(std::uint32_t index) const { return srqs_[index]; }
+  const SharedReceiveQueue& srq(std::uint32_t index) const { return shared_.srqs[index]; }
   // extended.cc: makes a queue pair of XRC the target of a domain, and an SRQ one of it, number kFirstXrcSrq + `srq`.
   void set_xrc_target(std::uint32_t qpn, std::uint32_t domain);
   void set_xrc_queue(std::uint32_t srq, std::uint32_t domain, std::uint32_t cq, std::uint32_t pd);
@@ -102,13 +100,15 @@ class alignas(64) Device {
   bool post_send(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);
   bool post_local(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps);  // is_local()
   bool post_receive(std::uint32_t qpn, const ReceiveRequest& request);
-  CompletionQueue& cq(std::uint32_t index) { return cqs_[index]; }
+  CompletionQueue& cq(std::uint32_t index) { return shared_.cqs[index]; }
   // Whoever takes entries further has no room for the next one: the queue is overrun.
   void overrun_cq(std::uint32_t cq, Time_ps now_ps);
-  std::uint32_t cq_count() const { return static_cast<std::uint32_t>(cqs_.size()); }
+  std::uint32_t cq_count() const { return static_cast<std::uint32_t>(shared_.cqs.size()); }
   MemoryTable& memory() { return memory_; }
-  PayloadPool& payload_pool() { return out_.source().payload; }
-  const QueuePair& qp(std::uint32_t qpn) const { return qps_[qpn - kFirstQpn]; }
+  PayloadPool& payload_pool() { return out_->source().payload; }
+  const QueuePair& qp(std::uint32_t qpn) const { return *owner_of(qpn).find_qp(qpn); }
+  Device& owner_of(std::uint32_t qpn) const { return is_siblings(qpn) ? *bond_.sibling : const_cast<Device&>(*this); }
+  Device* sibling() const { return bond_.sibling; }  // null: in no bond
 
   // The host's loop: when the port next has something to do, and doing it, as long as it is due before `end_ps` and
   // not after `*programs_ps`, which an event may bring forward. At one instant: release of a delayed frame, service,
@@ -124,7 +124,9 @@ class alignas(64) Device {
   const PcieFunction& function(std::uint8_t number) const { return functions_[number]; }
   const std::string& name() const { return config_.name; }
   std::uint32_t port_id() const { return config_.port_id; }
-  fabric::LinkDirection& out() { return out_; }
+  // The port whose address its packets have.
+  std::uint32_t address_id() const { return bond_.is_second ? bond_.sibling->port_id() : port_id(); }
+  fabric::LinkDirection& out() { return wire_; }
   fabric::LinkDirection& in() { return in_; }
   alignas(32) Counters counters;
   // What its packets met on their way here: by hop, the longest queue and, in left_ps, stay. Null: none carried it.
@@ -133,9 +135,7 @@ class alignas(64) Device {
   const fabric::PortPauseLog& pause_log() const { return pause_log_; }
   PortRecord* record() const { return recorder_.get(); }  // null: nobody asked
   // How long this port has stopped its peer's class, the pause that still lasts at `now_ps` counted in.
-  Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
-    return receive_control_.total_ps(pause_class, now_ps);
-  }
+  Time_ps pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const;
   CongestionEnvironment congestion_environment(std::uint32_t qpn) const { return environment_of(qp(qpn)); }
 
   // For transports (nic/transport.h): what they are made of.
@@ -183,15 +183,16 @@ class alignas(64) Device {
   static fabric::Fate receive_xrc(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
  private:
+  friend struct Bond;
   friend struct MulticastPort;
   friend struct SelectiveRepeat;
   friend class DeviceControl;  // nic/device_control.h
-  static constexpr std::uint32_t kFirstQpn = QueuePairNumbers::kFirst;
 
   QueuePair* find_qp(std::uint32_t qpn) {
-    std::uint32_t index = qpn - kFirstQpn;
+    std::uint32_t index = qpn - first_qpn_;
     return index < qps_.size() ? &qps_[index] : nullptr;
   }
+  bool is_siblings(std::uint32_t qpn) const { return bond_.sibling_has(qpn, first_qpn_); }
   void forget(QueuePair& qp);  // life.cc
   // srq.cc
   bool take_shared_receive(QueuePair& qp, Time_ps now_ps);
@@ -219,7 +220,7 @@ class alignas(64) Device {
   void on_timer(Time_ps now_ps);
 
   // transmit.cc: who sends next. A context is a QP's requester or its responder.
-  static std::uint32_t request_context(const QueuePair& qp) { return (qp.qpn - kFirstQpn) * 2; }
+  std::uint32_t request_context(const QueuePair& qp) const { return (qp.qpn - first_qpn_) * 2; }
   std::uint64_t context_key(const QueuePair& qp) const { return std::uint64_t{config_.port_id + 1u} << 32 | qp.qpn; }
   void queue_context(Time_ps& queued_ps, std::uint32_t context, Time_ps at_ps);
   void queue_reply(QueuePair& qp, Time_ps at_ps);
@@ -291,6 +292,8 @@ class alignas(64) Device {
   bool send_cnp(Time_ps now_ps);
   // receive.cc
   void receive_packet(engine::Packet& packet, Time_ps now_ps);
+  void receive_for_other(engine::Packet& packet, Time_ps now_ps);
+  void deliver(Device& owner, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
   bool has_buffer(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool has_buffer_slowly(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);
   bool has_buffer_now(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps);  // inside has_buffer()
@@ -331,9 +334,7 @@ class alignas(64) Device {
     return qp.resp.requests_waiting >= qp.attributes.max_dest_rd_atomic;
   }
   bool aim_at_srq(QueuePair& qp, std::uint32_t number);
-  static void leave_srq(QueuePair& qp) {
-    if (qp.xrc_domain != 0) qp.srq = qp.receive_cq = kNoSrq;
-  }
+  static void leave_srq(QueuePair& qp);
   bool may_invalidate(const QueuePair& qp, std::uint32_t rkey);
   bool may_read(const QueuePair& qp, const RoceExtension& headers);
   fabric::Fate accept_read(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
@@ -368,14 +369,13 @@ class alignas(64) Device {
   void push_completion(std::uint32_t cq, const Completion& completion);
 
   DeviceConfig config_;
-  std::vector<CompletionQueue> cqs_;
-  std::vector<SharedReceiveQueue> srqs_;
-  std::uint32_t general_services_qpn_ = 0;  // 0: none
-  MulticastMembers members_;
+  SharedByPorts own_shared_;
+  SharedByPorts& shared_;  // of the bond's first port
+  BondPort bond_;
+  fabric::LinkDirection& wire_;  // its cable; out_ is the sibling's while this one has no signal
   LoopBack looped_;
   ReceiveLoad load_;
   ContextRing free_qps_;  // places of destroyed queue pairs, the oldest first
-  std::vector<std::uint32_t> free_cqs_;
   QueuePairNumbers numbers_;
   RandomStream jitter_, recovery_;
   Time_ps ordered_ps_ = 0;  // no CPU sees anything before: the last write to memory elsewhere, which nothing passes
@@ -385,7 +385,7 @@ class alignas(64) Device {
   Card& card_;
   Time_ps message_interval_ps_ = 0, rx_buffer_ps_ = 0, rx_xon_ps_ = 0;  // the last two as rx_xoff_ps_
   std::int64_t line_rate_bps_ = 0;
-  bool up_ = true;  // by DeviceControl
+  bool up_ = true;  // by DeviceControl, and of a bond by Bond
   // Flow control.
   fabric::TransmitControl transmit_control_;
   fabric::ReceiveControl receive_control_;

@@ -18,6 +18,7 @@
 
 namespace weft::nic {
 
+class Device;
 class MessageTrace;
 
 inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
@@ -71,6 +72,7 @@ struct DeviceConfig {
   Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;
   std::uint8_t storm_classes = 0;
   Time_ps storm_from_ps = kNever_ps, storm_until_ps = kNever_ps;
+  Device* bond = nullptr;             // the first port of the bond that this is the second of
   std::vector<Time_ps> link_down_ps;  // when the cable loses its signal, in order: pauses end
   HostSide host;
 

@@ -13,6 +13,10 @@ void DeviceControl::set_link(bool up, Time_ps now_ps) {
     device_.lose_link(now_ps);
   }
   device_.plan_pauses();
+  if (device_.bond_.sibling != nullptr) {
+    Bond::set_link(device_, up, now_ps);
+    if (device_.bond_.sibling->up_) return;
+  }
   device_.tell(up ? AsyncKind::kPortActive : AsyncKind::kPortError, 1, now_ps);
 }
 

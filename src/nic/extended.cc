@@ -12,14 +12,14 @@ constinit const Transport kXrcTransport =
     reliable_transport("XRC", kXrcNumber, &Device::send_xrc, &Device::receive_xrc);
 
 void Device::set_xrc_target(std::uint32_t qpn, std::uint32_t domain) {
-  QueuePair& qp = *find_qp(qpn);
+  QueuePair& qp = *owner_of(qpn).find_qp(qpn);
   qp.flags |= QueuePair::kUsesSrq;
   qp.xrc_domain = domain;
   leave_srq(qp);  // until a packet names one
 }
 
 void Device::set_xrc_queue(std::uint32_t srq, std::uint32_t domain, std::uint32_t cq, std::uint32_t pd) {
-  srqs_[srq].extended = {domain, cq, pd};
+  shared_.srqs[srq].extended = {domain, cq, pd};
 }
 
 }  // namespace weft::nic

@@ -10,23 +10,27 @@
 namespace weft::nic {
 
 std::uint32_t Device::create_cq(std::uint32_t entries) {
-  if (free_cqs_.empty()) {
-    cqs_.emplace_back(entries);
-    return static_cast<std::uint32_t>(cqs_.size() - 1);
+  if (shared_.free_cqs.empty()) {
+    shared_.cqs.emplace_back(entries);
+    return static_cast<std::uint32_t>(shared_.cqs.size() - 1);
   }
-  std::uint32_t cq = free_cqs_.back();
-  free_cqs_.pop_back();
-  cqs_[cq] = CompletionQueue(entries);
+  std::uint32_t cq = shared_.free_cqs.back();
+  shared_.free_cqs.pop_back();
+  shared_.cqs[cq] = CompletionQueue(entries);
   return cq;
 }
 
 bool Device::destroy_cq(std::uint32_t cq) {
-  if (cq >= cqs_.size() || std::find(free_cqs_.begin(), free_cqs_.end(), cq) != free_cqs_.end()) return false;
-  for (const QueuePair& qp : qps_) {
-    if ((qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
+  if (cq >= shared_.cqs.size() ||
+      std::find(shared_.free_cqs.begin(), shared_.free_cqs.end(), cq) != shared_.free_cqs.end())
+    return false;
+  for (const Device* port : {this, bond_.sibling == nullptr ? this : bond_.sibling}) {
+    for (const QueuePair& qp : port->qps_) {
+      if ((qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
+    }
   }
-  cqs_[cq] = CompletionQueue(0);
-  free_cqs_.push_back(cq);
+  shared_.cqs[cq] = CompletionQueue(0);
+  shared_.free_cqs.push_back(cq);
   return true;
 }
 
@@ -41,6 +45,11 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
 std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
                                 std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function,
                                 std::uint32_t srq, std::uint32_t pd) {
+  if (bond_.sibling != nullptr && !bond_.is_second) {
+    bond_.second_is_next = !bond_.second_is_next;
+    if (!bond_.second_is_next)
+      return bond_.sibling->create_qp(transport, send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+  }
   QueuePair qp;
   qp.transport = &transport;
   if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
@@ -60,7 +69,7 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
   if (free_qps_.size() <= kRestingQps) {
-    qp.qpn = numbers_.next_qpn();
+    qp.qpn = numbers_.next_qpn() | (first_qpn_ & QueuePairNumbers::kSecondPort);
     qps_.push_back(std::move(qp));
     if (records_) recorder_->created(qps_.back().qpn);
     return qps_.back().qpn;
@@ -77,13 +86,19 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   return place.qpn;
 }
 
+bool Device::has_qp(std::uint32_t qpn) const {
+  const QueuePair* qp = owner_of(qpn).find_qp(qpn);
+  return qp != nullptr && (qp->flags & QueuePair::kLive) != 0;
+}
+
 bool Device::destroy_qp(std::uint32_t qpn) {
+  if (is_siblings(qpn)) return bond_.sibling->destroy_qp(qpn);
   if (!has_qp(qpn)) return false;
   QueuePair& qp = *find_qp(qpn);
   if (records_) recorder_->destroyed(request_context(qp), last_event_ps_);
   forget(qp);
   card_.contexts.remove_queue_pair();
-  members_.remove(qpn);
+  shared_.members.remove(qpn);
   qp.state = QpState::kReset;
   qp.flags = 0;
   qp.req.wqes.reset();
@@ -93,10 +108,10 @@ bool Device::destroy_qp(std::uint32_t qpn) {
   for (std::size_t i = cnp_head_; i < cnps_.size(); ++i) {
     if (cnps_[i].qpn == qpn) cnps_[i].qpn = 0;
   }
-  if (config_.model.cnp_scope == CnpScope::kQueuePair && qpn - kFirstQpn < cnp_last_ps_.size())
-    cnp_last_ps_[qpn - kFirstQpn] = -1;
+  if (config_.model.cnp_scope == CnpScope::kQueuePair && qpn - first_qpn_ < cnp_last_ps_.size())
+    cnp_last_ps_[qpn - first_qpn_] = -1;
   drop_stale_timers();
-  free_qps_.push(qpn - kFirstQpn);
+  free_qps_.push(qpn - first_qpn_);
   return true;
 }
 

@@ -15,7 +15,7 @@ void Device::loop_back(const engine::Packet& packet, std::uint32_t line_bytes, T
     return;
   }
   if (config_.model.internal_rate_bps == 0) {
-    free_ps_ = now_ps + line_bytes * out_.timing().ps_per_byte;
+    free_ps_ = now_ps + line_bytes * out_->timing().ps_per_byte;
   } else {
     std::uint64_t wire_B = 0;
     for (const auto& priority : counters.priorities) wire_B += priority.rx.bytes;

@@ -62,6 +62,7 @@ std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const Q
 }
 
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
+  if (is_siblings(qpn)) return bond_.sibling->modify(qpn, to, attributes, now_ps);
   if (!transition_error(qpn, to, attributes).empty()) return false;
   QueuePair& qp = *find_qp(qpn);
   QpAttributes& a = qp.attributes;

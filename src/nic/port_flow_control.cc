@@ -24,14 +24,14 @@ Time_ps receive_backlog_ps(const std::vector<PcieFunction>& functions, Time_ps n
 }  // namespace
 
 bool Device::is_paused(std::uint32_t context) const {
-  if (context == kCnpContext) return (transmit_control_.blocked() >> config_.qos.cnp_priority & 1) != 0;
+  if (context == kCnpContext) return (blocked_ >> config_.qos.cnp_priority & 1) != 0;
   const QueuePair& qp = qps_[context / 2];
   std::uint32_t priority = qp.packet.priority;
   if (!qp.transport->connected && (context & 1) == 0 && qp.req.tx != qp.req.tail) {
     const SendRequest& request = qp.req.wqes[qp.req.tx & qp.req.mask].request;
     if (request.has_class) priority = class_to_send(request.tos, request.priority);
   }
-  return (transmit_control_.blocked() >> priority & 1) != 0;
+  return (blocked_ >> priority & 1) != 0;
 }
 
 void Device::log_pauses(std::uint8_t classes, bool sent, fabric::PauseEnd what, Time_ps now_ps) {
@@ -81,7 +81,7 @@ void Device::send_pause(PauseRequest request, Time_ps now_ps) {
   if (request.is_empty()) return;
   Packet packet = fabric::pause_packet(config_.qos.flow_control, request, config_.port_id);
   Time_ps start_ps = std::max(now_ps, free_ps_);
-  free_ps_ = start_ps + out_.send_pause(packet, start_ps);
+  free_ps_ = start_ps + wire_.send_pause(packet, start_ps);
   if (service_ps_ != kNever_ps) service_ps_ = std::max(service_ps_, free_ps_);
   receive_control_.count_sent(request);
   for (std::size_t c = 0; c < fabric::kPauseClasses; ++c) counters.tx_pause[c] = receive_control_.frames(c);
@@ -137,6 +137,10 @@ void Device::plan_pauses() {
   if (held != 0) pause_due_ps_ = std::min(pause_due_ps_, std::min(xoff_check_ps_, receive_control_.refresh_ps()));
   pause_due_ps_ = std::min(pause_due_ps_, std::min(config_.storm_from_ps, storm_over_ps_));
   if (transmit_control_.blocked() != 0 || held != 0) pause_due_ps_ = std::min(pause_due_ps_, next_link_down_ps());
+}
+
+Time_ps Device::pause_tx_ps(std::size_t pause_class, Time_ps now_ps) const {
+  return receive_control_.total_ps(pause_class, now_ps);
 }
 
 Time_ps Device::next_link_down_ps() const {

@@ -39,8 +39,10 @@ Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
       if (release || other_ps < now_ps) {
         last_event_ps_ = other_ps;
         if (release) {
-          out_.release(other_ps);
-          release_ps_ = out_.next_release_ps();
+          // What it holds back on its own cable waits for that one, whichever it sends by now.
+          out_->release(other_ps);
+          wire_.release(other_ps);
+          release_ps_ = std::min(out_->next_release_ps(), wire_.next_release_ps());
         } else if (pause_due_ps_ == other_ps) {
           on_pause_due(other_ps);
         } else {

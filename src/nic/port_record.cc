@@ -77,7 +77,7 @@ void PortRecord::posted(const QueuePair& qp, std::uint32_t context, Time_ps door
 
 void PortRecord::claim(std::uint32_t owner) {
   for (std::uint32_t qpn : unclaimed_) {
-    const std::size_t index = qpn - QueuePairNumbers::kFirst;
+    const std::size_t index = QueuePairNumbers::place_of(qpn);
     if (index >= owner_of_.size()) owner_of_.resize(index + 1, kNobody);
     owner_of_[index] = owner;
   }
@@ -200,7 +200,7 @@ void PortRecord::settle(Time_ps end_ps) {
 }
 
 void PortRecord::note(const PortEvent& event) {
-  events_[static_cast<std::size_t>(event.kind)].add(event.qpn - QueuePairNumbers::kFirst, event);
+  events_[static_cast<std::size_t>(event.kind)].add(QueuePairNumbers::place_of(event.qpn), event);
 }
 
 void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
@@ -210,7 +210,7 @@ void PortRecord::cnp_sent(const QueuePair& qp, Time_ps now_ps) {
 void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int64_t line_rate_bps, Time_ps now_ps) {
   const std::int64_t before_bps = rate_of_pace(before_q16, line_rate_bps);
   const std::int64_t to_bps = rate_of_pace(qp.congestion.pace_q16, line_rate_bps);
-  const std::uint32_t context = (qp.qpn - QueuePairNumbers::kFirst) * 2;
+  const std::uint32_t context = QueuePairNumbers::place_of(qp.qpn) * 2;
   const bool sends = find(context) != nullptr || find(context + 1) != nullptr;
   if (!sends || to_bps >= before_bps) return;
   note({PortEventKind::kRateCut, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), 0, before_bps,
@@ -218,12 +218,12 @@ void PortRecord::rate_cut(const QueuePair& qp, std::int64_t before_q16, std::int
 }
 
 void PortRecord::lost(const QueuePair& qp, PortEventKind kind, Time_ps now_ps) {
-  if (find((qp.qpn - QueuePairNumbers::kFirst) * 2) == nullptr) return;
+  if (find(QueuePairNumbers::place_of(qp.qpn) * 2) == nullptr) return;
   note({kind, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), qp.req.una_psn, 0, 0});
 }
 
 void PortRecord::sends_again(const QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
-  if (find((qp.qpn - QueuePairNumbers::kFirst) * 2) == nullptr) return;
+  if (find(QueuePairNumbers::place_of(qp.qpn) * 2) == nullptr) return;
   note({PortEventKind::kSentAgain, now_ps, now_ps, 1, qp.qpn, static_cast<std::uint32_t>(qp.packet.dst), psn, 0, 0});
 }
 

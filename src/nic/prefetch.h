@@ -14,7 +14,7 @@ inline void Device::prefetch(Time_ps end_ps) const {
       __builtin_prefetch(&qp.req);
       __builtin_prefetch(&qp.pace_ps);
     }
-    __builtin_prefetch(&out_);
+    __builtin_prefetch(out_);
   }
   if (arrivals_.next_ps() < end_ps) {
     arrivals_.prefetch_front();

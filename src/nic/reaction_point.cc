@@ -135,8 +135,8 @@ void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 // Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
 void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
   engine::Cold& cold = add_cold(packet);
-  cold.telemetry = out_.source().telemetry.take();
-  engine::Telemetry& telemetry = out_.source().telemetry[cold.telemetry];
+  cold.telemetry = out_->source().telemetry.take();
+  engine::Telemetry& telemetry = out_->source().telemetry[cold.telemetry];
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
   telemetry.echo = qp.congestion.active && cc_->wants_telemetry;

@@ -78,6 +78,31 @@ bool Device::has_buffer(const QueuePair& qp, const Packet& packet, Time_ps now_p
   return has_buffer_now(qp, packet, now_ps);
 }
 
+// MAC, receive buffer and counters are those of the port that the packet came by; the answer leaves by the owner.
+[[gnu::always_inline]] inline void Device::deliver(Device& owner, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  if (!has_buffer_now(qp, packet, now_ps)) [[unlikely]] {
+    end(packet, Fate::kRxBufferFull);
+    return;
+  }
+  Counters::Traffic& traffic = counters.priorities[class_received(packet)].rx;
+  ++traffic.packets;
+  traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
+  if ((packet.tos & kEcnCe) == kEcnCe && packet.transport != kIpNumber) owner.note_ce(qp, packet, now_ps);
+  const Transport& transport = *qp.transport;
+  if (transport.connected && packet.src != qp.packet.dst) [[unlikely]] {
+    // A connection has one peer (IBTA vol 1, 9.6.1.5). Before RTR it has none.
+    end(packet, qp.state >= QpState::kRtr ? Fate::kWrongSource : Fate::kUnknownQp);
+  } else if (packet.transport == transport.number) [[likely]] {
+    end(packet, transport.receive(owner, qp, packet, now_ps));
+  } else if (transport.connected && packet.transport == kCnpNumber) {
+    bool live = (qp.flags & QueuePair::kLive) != 0;
+    if (live) owner.receive_cnp(qp, now_ps);
+    end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
+  } else {
+    end(packet, Fate::kUnknownQp);
+  }
+}
+
 void Device::receive_packet(Packet& packet, Time_ps now_ps) {
   if (packet.flags & (Packet::kBadFcs | Packet::kBadIcrc)) [[unlikely]] {
     bool fcs = (packet.flags & Packet::kBadFcs) != 0;
@@ -86,34 +111,23 @@ void Device::receive_packet(Packet& packet, Time_ps now_ps) {
     return;
   }
   QueuePair* qp = find_qp(packet.endpoint);
-  if (qp == nullptr && packet.endpoint == kGeneralServicesQpn) qp = find_qp(general_services_qpn_);
-  if (qp == nullptr) {
-    if (packet.endpoint == kMulticastQpn && packet.transport == kUdNumber) {
-      MulticastPort::receive(*this, packet, now_ps);
-    } else {
-      end(packet, Fate::kUnknownQp);
-    }
+  if (qp == nullptr) [[unlikely]] {
+    receive_for_other(packet, now_ps);
     return;
   }
-  last_receiver_ = qp->qpn - kFirstQpn;
-  if (!has_buffer_now(*qp, packet, now_ps)) [[unlikely]] {
-    end(packet, Fate::kRxBufferFull);
-    return;
-  }
-  Counters::Traffic& traffic = counters.priorities[class_received(packet)].rx;
-  ++traffic.packets;
-  traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  if ((packet.tos & kEcnCe) == kEcnCe && packet.transport != kIpNumber) note_ce(*qp, packet, now_ps);
-  const Transport& transport = *qp->transport;
-  if (transport.connected && packet.src != qp->packet.dst) [[unlikely]] {
-    // A connection has one peer (IBTA vol 1, 9.6.1.5). Before RTR it has none.
-    end(packet, qp->state >= QpState::kRtr ? Fate::kWrongSource : Fate::kUnknownQp);
-  } else if (packet.transport == transport.number) [[likely]] {
-    end(packet, transport.receive(*this, *qp, packet, now_ps));
-  } else if (transport.connected && packet.transport == kCnpNumber) {
-    bool live = (qp->flags & QueuePair::kLive) != 0;
-    if (live) receive_cnp(*qp, now_ps);
-    end(packet, live ? Fate::kAccepted : Fate::kUnknownQp);
+  last_receiver_ = qp->qpn - first_qpn_;
+  deliver(*this, *qp, packet, now_ps);
+}
+
+// To no queue pair of this port: to the general services, to a group, or to a queue pair of the bond's other port.
+[[gnu::noinline]] void Device::receive_for_other(Packet& packet, Time_ps now_ps) {
+  const bool is_general = packet.endpoint == kGeneralServicesQpn;
+  const std::uint32_t qpn = is_general ? shared_.general_services_qpn : static_cast<std::uint32_t>(packet.endpoint);
+  Device& owner = owner_of(qpn);
+  if (QueuePair* qp = owner.find_qp(qpn)) {
+    deliver(owner, *qp, packet, now_ps);
+  } else if (packet.endpoint == kMulticastQpn && packet.transport == kUdNumber) {
+    MulticastPort::receive(*this, packet, now_ps);
   } else {
     end(packet, Fate::kUnknownQp);
   }

@@ -216,7 +216,7 @@ void Device::push_receive_completion(QueuePair& qp, const Completion& completion
 }
 
 void Device::push_completion(std::uint32_t cq, const Completion& completion) {
-  CompletionQueue& queue = cqs_[cq];
+  CompletionQueue& queue = shared_.cqs[cq];
   Time_ps visible_ps = queue.push(completion);
   if (visible_ps == kNever_ps) [[unlikely]] {
     lose_completion(cq, completion.visible_ps);

@@ -73,14 +73,19 @@ Fate Device::receive_rc(Device& device, QueuePair& qp, Packet& packet, Time_ps n
   }
 }
 
+void Device::leave_srq(QueuePair& qp) {
+  if (qp.xrc_domain != 0) qp.srq = qp.receive_cq = kNoSrq;
+}
+
 // What this message goes to: its receives, where they end, and the domain that its memory must be of. False: no queue
 // of the target's domain has that number.
 bool Device::aim_at_srq(QueuePair& qp, std::uint32_t number) {
   std::uint32_t index = number - kFirstXrcSrq;
-  if (index >= srqs_.size() || !srqs_[index].live || srqs_[index].extended.domain != qp.xrc_domain) return false;
+  if (index >= shared_.srqs.size() || !shared_.srqs[index].live || shared_.srqs[index].extended.domain != qp.xrc_domain)
+    return false;
   qp.srq = index;
-  qp.receive_cq = srqs_[index].extended.cq;
-  qp.pd = srqs_[index].extended.pd;
+  qp.receive_cq = shared_.srqs[index].extended.cq;
+  qp.pd = shared_.srqs[index].extended.pd;
   return true;
 }
 

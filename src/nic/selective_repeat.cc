@@ -81,7 +81,7 @@ void SelectiveRepeat::begin_repair(Device& device, QueuePair& qp, Time_ps at_ps)
   go_to(req, next_repair_psn(qp));
   req.hold_until_ps = std::max(req.hold_until_ps, at_ps);
   qp.wait = Wait::kRecovery;
-  if (device.records_) device.recorder_->recovers(Device::request_context(qp), device.last_event_ps_);
+  if (device.records_) device.recorder_->recovers(device.request_context(qp), device.last_event_ps_);
   device.queue_request(qp, at_ps);
 }
 

@@ -47,8 +47,8 @@ void Device::queue_reply(QueuePair& qp, Time_ps at_ps) {
     loop_back(packet, line_bytes, now_ps);
     return;
   }
-  free_ps_ = now_ps + out_.send(packet, line_bytes, now_ps);
-  release_ps_ = out_.next_release_ps();
+  free_ps_ = now_ps + out_->send(packet, line_bytes, now_ps);
+  release_ps_ = out_->next_release_ps();
   Counters::Traffic& traffic = counters.priorities[packet.priority].tx;
   ++traffic.packets;
   traffic.bytes += line_bytes - fabric::kLineOverhead_B;
@@ -60,7 +60,7 @@ void Device::put(Packet& packet, Time_ps now_ps) {
 
 void Device::make_template(QueuePair& qp) const {
   qp.packet = {};
-  const std::uint32_t local = qp.attributes.local_port == kDevicePort ? config_.port_id : qp.attributes.local_port;
+  const std::uint32_t local = qp.attributes.local_port == kDevicePort ? address_id() : qp.attributes.local_port;
   qp.packet.src = local & kPortMask;
   qp.packet.dst = qp.attributes.remote_port & kPortMask;
   if (config_.turns_round(qp.attributes.remote_port)) qp.packet.src = qp.packet.dst = config_.port_id & kPortMask;
@@ -86,7 +86,7 @@ Packet Device::new_packet(const QueuePair& qp, Opcode opcode, std::uint32_t psn)
 }
 
 engine::Cold& Device::add_cold(Packet& packet) {
-  engine::Domain& domain = out_.source();
+  engine::Domain& domain = out_->source();
   if ((packet.flags & Packet::kHasCold) == 0) {
     std::uint32_t aux = packet.aux;
     packet.aux = domain.cold.take();
@@ -101,7 +101,7 @@ bool Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
   if (!carry_payload_ || packet.payload_B == 0) return true;
   const MemoryRegion* region = memory_.find(key);
   if (region == nullptr || !region->covers(va, packet.payload_B)) return false;
-  engine::Domain& domain = out_.source();
+  engine::Domain& domain = out_->source();
   const RegionAccess* elsewhere = region->elsewhere;
   if (elsewhere != nullptr && elsewhere->take != nullptr) {
     const std::uint32_t taken = elsewhere->take(elsewhere->self, va, packet.payload_B, domain.payload);
@@ -114,7 +114,7 @@ bool Device::add_payload(Packet& packet, std::uint32_t key, std::uint64_t va) {
 }
 
 void Device::drop_unsent(const Packet& packet) {
-  if (packet.flags & Packet::kHasCold) out_.source().free_cold(packet.aux);
+  if (packet.flags & Packet::kHasCold) out_->source().free_cold(packet.aux);
 }
 
 // A READ takes the PSNs of its response with its request (IBTA vol 1, 9.7.3.1: at most 2^23 outstanding).

@@ -100,7 +100,7 @@ bool MemoryTable::change(std::uint32_t key, std::uint64_t va, std::uint64_t leng
 }
 
 bool Device::post_local(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
-  QueuePair& qp = *find_qp(qpn);
+  QueuePair& qp = *owner_of(qpn).find_qp(qpn);
   std::uint32_t psn = qp.req.next_psn;
   std::uint32_t tail = qp.req.tail;
   if (!post_send(qpn, request, doorbell_ps)) return false;

@@ -11,13 +11,33 @@
 namespace weft::lab {
 namespace {
 
-LagMember member_of(const std::string& name, const SwitchPortOutcome& port) {
-  LagMember member{name, 0, 0};
-  for (const fabric::PortTraffic& sent : port.counters.tx) {
-    member.packets += sent.packets;
-    member.bytes += sent.bytes;
+// What every cabled port has sent, by its name.
+using Sent = std::map<std::string, LagMember>;
+
+Sent sent_by_ports(const RunResult& result) {
+  Sent sent;
+  for (const SwitchOutcome& each : result.switches) {
+    for (const SwitchPortOutcome& port : each.ports) {
+      LagMember member{each.config->name + ":" + port.name, 0, 0};
+      for (const fabric::PortTraffic& traffic : port.counters.tx) {
+        member.packets += traffic.packets;
+        member.bytes += traffic.bytes;
+      }
+      sent.emplace(member.port, member);
+    }
   }
-  return member;
+  for (const PortOutcome& port : result.ports) {
+    const nic::Counters::Traffic traffic = port.counters.tx();
+    sent.emplace(port.name, LagMember{port.name, traffic.packets, traffic.bytes});
+  }
+  return sent;
+}
+
+const std::string& node_name(const Lab& lab, const PortRef& end) {
+  return end.is_switch() ? lab.switches[end.host].name : lab.hosts[end.host].name;
+}
+bool is_at(const PortRef& end, const PortRef& node) {
+  return end.host == node.host && end.is_switch() == node.is_switch();
 }
 
 }  // namespace
@@ -36,23 +56,15 @@ const LagMember& LagDirection::fullest() const {
 std::vector<LagDirection> lag_directions(const Lab& lab, const RunResult& result) {
   std::vector<LagDirection> all;
   if (lab.lags.empty()) return all;
-  std::map<std::string, const SwitchPortOutcome*> ports;
-  for (const SwitchOutcome& each : result.switches) {
-    for (const SwitchPortOutcome& port : each.ports) ports.emplace(each.config->name + ":" + port.name, &port);
-  }
+  const Sent sent = sent_by_ports(result);
   for (const LagConfig& lag : lab.lags) {
     const LinkConfig& first = lab.links[lag.links.front()];
-    for (const std::uint32_t from : {first.a.host, first.b.host}) {
-      LagDirection made{lag.name,
-                        lab.switches[from].name,
-                        lab.switches[from == first.a.host ? first.b.host : first.a.host].name,
-                        first.rate_bps,
-                        {}};
+    for (const auto& [from, to] : {std::pair(first.a, first.b), std::pair(first.b, first.a)}) {
+      LagDirection made{lag.name, node_name(lab, from), node_name(lab, to), first.rate_bps, {}};
       for (std::uint32_t each : lag.links) {
         const LinkConfig& link = lab.links[each];
-        const std::string name = port_name(lab, link.a.host == from ? link.a : link.b);
-        if (const auto found = ports.find(name); found != ports.end())
-          made.members.push_back(member_of(name, *found->second));
+        const auto found = sent.find(port_name(lab, is_at(link.a, from) ? link.a : link.b));
+        if (found != sent.end()) made.members.push_back(found->second);
       }
       if (!made.members.empty()) all.push_back(std::move(made));
     }

@@ -10,11 +10,11 @@
 namespace weft::lab {
 
 struct LagMember {
-  std::string port;  // "leaf0:swp29"
+  std::string port;  // "leaf0:swp29", "h0:p1"
   std::uint64_t packets = 0, bytes = 0;
 };
 struct LagDirection {
-  std::string name, from, to;  // of the LAG, switches
+  std::string name, from, to;  // of the LAG, switches or a host
   std::int64_t rate_bps = 0;   // of a member
   std::vector<LagMember> members;
 

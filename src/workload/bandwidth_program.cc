@@ -105,8 +105,8 @@ bool BandwidthSender::burst_goes_on(Time_ps now_ps) {
 Time_ps BandwidthSender::step(Time_ps now_ps) {
   if (done_) return kNever_ps;
   if (total_posted_ == 0) {
-    side_.end.device->counters.idle_from_ps = now_ps;
-    counters_at_start_ = side_.end.device->counters;
+    nic::Bond::count_idle_from(*side_.end.device, now_ps);
+    counters_at_start_ = nic::Bond::counters_of(*side_.end.device, side_.qps);
   }
   if (options_.duration_s > 0) watch_stretch(now_ps);
   for (; turn_ < counts_.size(); ++turn_) {
@@ -121,12 +121,12 @@ void BandwidthSender::watch_stretch(Time_ps now_ps) {
   const Time_ps margin_ps = options_.margin_s * kSecond_ps;
   if (stretch_ == Stretch::kAhead && now_ps >= start_ps_ + margin_ps) {
     stretch_ = Stretch::kOpen;
-    counters_at_start_ = side_.end.device->counters;
+    counters_at_start_ = nic::Bond::counters_of(*side_.end.device, side_.qps);
     sent_at_start_B_ = sent_so_far_B();
   }
   if (stretch_ == Stretch::kOpen && now_ps >= stop_ps_ - margin_ps) {
     stretch_ = Stretch::kOver;
-    counters_at_end_ = side_.end.device->counters;
+    counters_at_end_ = nic::Bond::counters_of(*side_.end.device, side_.qps);
     sent_at_end_B_ = sent_so_far_B();
   }
 }
@@ -219,7 +219,7 @@ Time_ps BandwidthSender::poll(Time_ps now_ps) {
   }
   if (finished) {
     done_ = true;
-    if (options_.duration_s == 0) counters_at_end_ = side_.end.device->counters;
+    if (options_.duration_s == 0) counters_at_end_ = nic::Bond::counters_of(*side_.end.device, side_.qps);
     return kNever_ps;
   }
   const host::HostModel& quiet = side_.end.host->quiet_model();

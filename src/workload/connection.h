@@ -40,7 +40,7 @@ struct Endpoint {
   std::uint32_t create_qp(nic::QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                           std::uint32_t receive_depth) const {
     return is_here() ? device->create_qp(type, send_cq, receive_cq, send_depth, receive_depth, function)
-                     : elsewhere->numbers.next_qpn();
+                     : elsewhere->next_qpn();
   }
 };
 

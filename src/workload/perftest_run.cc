@@ -111,8 +111,8 @@ bool PerftestRun::start_phase(Time_ps at_ps) {
 
 void PerftestRun::start_bandwidth(Time_ps at_ps, std::uint64_t size_B) {
   nic::Device& sender = *payload_side().end.device;
-  sender.counters.idle_from_ps = at_ps;
-  before_ = sender.counters;
+  nic::Bond::count_idle_from(sender, at_ps);
+  before_ = nic::Bond::counters_of(sender, payload_side().qps);
   before_around_ = surroundings_of(receiving_end(), losses_);
   if (options_.verb == PerftestVerb::kSend) {
     if (!server_receiver_) server_receiver_ = std::make_unique<BandwidthReceiver>(options_, server_);
@@ -184,11 +184,12 @@ PortAccount PerftestRun::account_of(const BandwidthSender& sender) const {
   // Others may use the port before and after; of READ the other host's port is not the program's to look at.
   const bool own = payload_side().end.device == client_.end.device;
   PortAccount account =
-      account_between(own ? sender.counters_at_start() : before_, own ? sender.counters_at_end() : device.counters);
+      account_between(own ? sender.counters_at_start() : before_,
+                      own ? sender.counters_at_end() : nic::Bond::counters_of(device, payload_side().qps));
   account.cpu_ps = sender.cpu_ps();
   account.contention_ps = sender.contention_ps();
-  add_surroundings(account, {&device, payload_side().qps.front()}, receiving_end(), before_around_, losses_,
-                   sender.posted() * sizes_B_[next_size_ - 1]);
+  add_surroundings(account, {&device, payload_side().qps.front(), nic::Bond::ports_of(device, payload_side().qps)},
+                   receiving_end(), before_around_, losses_, sender.posted() * sizes_B_[next_size_ - 1]);
   return account;
 }
 
@@ -222,10 +223,11 @@ nic::MessageTrace& PerftestRun::follow(std::vector<std::string> port_names) {
   return *trace_;
 }
 
-// A device that another workload follows meanwhile stays with that.
+// A device that another workload follows meanwhile stays with that. Messages of a bond are not followed.
 void PerftestRun::set_trace(bool on) {
   if (trace_ == nullptr || on == tracing_) return;
   nic::DeviceControl client(*client_.end.device), server(*server_.end.device);
+  if (client_.end.device->sibling() != nullptr || server_.end.device->sibling() != nullptr) return;
   if (on && (client.is_traced() || server.is_traced())) return;
   tracing_ = on;
   for (nic::DeviceControl* each : {&client, &server}) each->set_trace(on ? trace_.get() : nullptr);

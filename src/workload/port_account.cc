@@ -10,9 +10,12 @@ namespace weft::workload {
 Surroundings surroundings_of(const AccountEnd& receiver, const CountLosses& losses) {
   Surroundings around;
   nic::Device& device = *receiver.device;
-  for (std::size_t c = 0; c < fabric::kPauseClasses; ++c)
-    around.paused_ps = std::max(around.paused_ps, device.pause_tx_ps(c, device.last_event_ps()));
-  around.discards = device.counters.rx_discards_phy;
+  for (nic::Device* port : {&device, device.sibling()}) {
+    if (port == nullptr) continue;
+    for (std::size_t c = 0; c < fabric::kPauseClasses; ++c)
+      around.paused_ps = std::max(around.paused_ps, port->pause_tx_ps(c, port->last_event_ps()));
+    around.discards += port->counters.rx_discards_phy;
+  }
   around.write_times = nic::DeviceControl(device).function_of(receiver.qpn).write_times();
   if (losses) around.lost = losses();
   return around;
@@ -20,7 +23,7 @@ Surroundings surroundings_of(const AccountEnd& receiver, const CountLosses& loss
 
 void add_surroundings(PortAccount& account, const AccountEnd& sender, const AccountEnd& receiver,
                       const Surroundings& before, const CountLosses& losses, std::uint64_t payload_B) {
-  account.line_rate_bps = sender.device->congestion_environment(sender.qpn).line_rate_bps;
+  account.line_rate_bps = sender.ports * sender.device->congestion_environment(sender.qpn).line_rate_bps;
   const double line_ps_per_B = 8e12 / static_cast<double>(account.line_rate_bps);
   nic::PcieTimes idle_ps{};
   const auto first = static_cast<std::size_t>(nic::Wait::kPcie);
@@ -48,13 +51,13 @@ void add_surroundings(PortAccount& account, const AccountEnd& sender, const Acco
 }
 
 FlowAccount::FlowAccount(const AccountEnd& sender, const AccountEnd& receiver, const CountLosses& losses)
-    : sender_(sender),
+    : sender_{&sender.device->owner_of(sender.qpn), sender.qpn},
       receiver_(receiver),
-      before_(sender.device->counters),
+      before_(sender_.device->counters),
       around_(surroundings_of(receiver, losses)) {
   const nic::Requester& requester = sender.device->qp(sender.qpn).req;
   const Time_ps ready_ps = requester.wqes[requester.head & requester.mask].ready_ps;
-  const Time_ps idle_ps = std::max(nic::DeviceControl(*sender.device).idle_since_ps(), before_.idle_from_ps);
+  const Time_ps idle_ps = std::max(nic::DeviceControl(*sender_.device).idle_since_ps(), before_.idle_from_ps);
   idle_before_ps_ = std::max<Time_ps>(0, ready_ps - idle_ps);
 }
 

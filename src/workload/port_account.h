@@ -17,6 +17,7 @@ using CountLosses = std::function<LossAccount()>;
 struct AccountEnd {
   nic::Device* device = nullptr;
   std::uint32_t qpn = 0;
+  std::uint32_t ports = 1;  // of a bond, that the sender's queue pairs use
 };
 
 // What a receiver and the rest of the world have counted so far.

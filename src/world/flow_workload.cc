@@ -114,7 +114,7 @@ std::array<Time_ps, nic::kSenderStates> FlowsWorkload::sender_times(World& world
   const workload::FlowRow& row = run_.rows()[sender];
   nic::Device* device = world.device(world.port_id(config().flow_ports[row.source]));
   if (row.qpn == 0 || device == nullptr || device->record() == nullptr) return {};
-  return device->record()->times_at((row.qpn - nic::QueuePairNumbers::kFirst) * 2, now_ps);
+  return device->owner_of(row.qpn).record()->times_at(nic::QueuePairNumbers::place_of(row.qpn) * 2, now_ps);
 }
 
 }  // namespace

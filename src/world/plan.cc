@@ -51,6 +51,11 @@ void WorldPlan::number_ports(const Lab& lab) {
         std::copy(std::begin(port.address.bytes), std::end(port.address.bytes), address.ip.begin());
         address.v4 = port.address.is_v4;
         address.vlan = port.vlan;
+        // Linux gives the ports of a bond one MAC.
+        if (port.second_of_bond) {
+          const auto first = std::ranges::find(nic.ports, port.bond, &PortConfig::bond) - nic.ports.begin();
+          address.mac = book[port_ids[h].back()[static_cast<std::size_t>(first)]].mac;
+        }
         book.push_back(std::move(address));
       }
     }

@@ -51,6 +51,12 @@ tl::expected<std::unique_ptr<Session>, std::string> Session::open(const Lab& lab
   if (const HostConfig* vm = first_with_vf(lab); vm != nullptr && (has_programs || options.open_ended))
     return tl::make_unexpected(vm->name +
                                " has a virtual function, which no program can use yet: pass the NIC (function: pf)");
+  if (has_programs || options.open_ended) {
+    if (const HostConfig* host = first_with_bond(lab))
+      return tl::make_unexpected(host->name +
+                                 " has a bond, which no program can use yet: leave lag out at its links, "
+                                 "and give each port an address");
+  }
   if (has_programs && !options.programs)
     return tl::make_unexpected(std::string("this lab runs programs; this command cannot start them"));
   std::unique_ptr<Session> session(new Session(lab, options, world_options(lab, options)));

@@ -204,13 +204,25 @@ void World::add_devices(bool carry_payload) {
         config.record = record_;
         configure_faults({h, n, p}, config);
         config.link_down_ps = std::move(downs[id]);
+        if (nic.ports[p].second_of_bond) config.bond = devices_[port_id(first_of_bond(lab_, {h, n, p}))];
         devices_[id] = &hosts_[h]->add_device(std::move(config), card, *links_[link_from_[id]].direction,
                                               *links_[link_to_[id]].direction, guests_[h]);
       }
     }
   }
+  plan_bond_changes();
   for (std::uint32_t id = 0; id < devices_.size(); ++id) {
     if (devices_[id] == nullptr) devices_[id] = devices_[plan_.carriers[id]];
+  }
+}
+
+void World::plan_bond_changes() {
+  if (live_ || lab_.lags.empty()) return;
+  for (const LinkStateChange& change : link_state_changes(lab_)) {
+    for (const PortRef& end : {lab_.links[change.link].a, lab_.links[change.link].b}) {
+      if (in_bond(lab_, end) && hosts_[end.host])
+        hosts_[end.host]->change_link(*devices_[port_id(end)], change.up, change.time_ps);
+    }
   }
 }
 
@@ -235,8 +247,11 @@ void World::claim_queue_pairs(std::uint32_t workload) {
 void World::add_ports_elsewhere(std::uint32_t host) {
   const std::vector<NicConfig>& nics = lab_.hosts[host].nics;
   for (std::uint32_t n = 0; n < nics.size(); ++n) {
-    for (std::uint32_t id : plan_.port_ids[host][n])
-      elsewhere_[id] = std::make_unique<nic::PortElsewhere>(lab_.seed, id, nics[n].model.max_rd_atomic);
+    for (std::uint32_t p = 0; p < nics[n].ports.size(); ++p) {
+      const std::uint32_t id = plan_.port_ids[host][n][p];
+      elsewhere_[id] = std::make_unique<nic::PortElsewhere>(lab_.seed, id, nics[n].model.max_rd_atomic,
+                                                            nics[n].ports[p].bond.has_value());
+    }
   }
 }
 

@@ -142,6 +142,7 @@ class World {
   void add_links();
   void add_devices(bool carry_payload);
   void add_ports_elsewhere(std::uint32_t host);
+  void plan_bond_changes();
   void configure_faults(const PortRef& ref, nic::DeviceConfig& config) const;
   // It runs on the host of another node.
   bool is_guest(std::uint32_t host) const { return lab_.hosts[host].vm && !apart_; }

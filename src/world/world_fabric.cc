@@ -154,7 +154,10 @@ void World::add_switches() {
   flood_subnets_.assign(plan_.subnets.size(), kNoId);
   for (const LinkConfig& link : lab_.links) {
     if (link.a.is_switch() == link.b.is_switch()) continue;
-    const std::uint32_t host_port = plan_.port_id(link.a.is_switch() ? link.b : link.a);
+    const PortRef& port = link.a.is_switch() ? link.b : link.a;
+    const std::uint32_t host_port = plan_.port_id(port);
+    // To one cable of a bond, or its host would have everything twice.
+    if (first_of_bond(lab_, port) != port) continue;
     flood_subnets_[host_port] = plan_.subnets[host_port];
   }
   switches_.resize(lab_.switches.size());

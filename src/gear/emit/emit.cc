@@ -69,6 +69,11 @@ class Emitter {
       : lab_(lab), target_(target), options_(options), plan_(routing_plan(lab)) {}
 
   tl::expected<Emission, std::vector<EmitProblem>> run() {
+    if (const lab::HostConfig* host = lab::first_with_bond(lab_)) {
+      problems_.push_back({host->name, LabPart::kModel, fmt::format("{} has a bond, which is not written", host->name),
+                           "leave lag out at its links, and give each port an address"});
+      return tl::unexpected(std::move(problems_));
+    }
     if (target_ == "host") {
       emit_hosts();
     } else if (target_ == "containerlab") {

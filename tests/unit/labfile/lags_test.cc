@@ -47,7 +47,7 @@ TEST(LabLags, Problems) {
   expect_problem(bundled_with("\"s2:swp32\", \"s1:swp32\"", "\"s2:swp32\", \"s3:swp32\""),
                  "13:48 \"po1\" joins s2 and s3 here and s1 and s2 before | its links join the same two switches");
   expect_problem(bundled_with("\"s2:swp32\", \"s1:swp32\"", "\"h1:p1\", \"s1:swp32\""),
-                 "13:45 \"po1\" has a cable of the host port h1:p1: a LAG joins two switches | give each port");
+                 "13:45 \"po1\" joins two switches before, and h1:p1 is a host's port | a bond has a name of its own");
   expect_problem(std::string(kBundled) + "routing: {balancing: spray}\n", "14:22 s1 has a LAG and balancing: spray");
   expect_problem(std::string(kBundled) + "routing: {lag_hash: layer4}\n", "14:21 lag_hash \"layer4\"");
 }

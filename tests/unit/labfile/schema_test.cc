@@ -234,7 +234,7 @@ TEST(Schema, RejectsSameLabsAsReader) {
       {"mtu: 4200 B", "mtu: 4.2"},
       {"mtu: 4200 B", "mtu: 4200 m"},
       {"{address: 10.0.1.1/24}", "{address: 10.0.1.1}"},
-      {"{address: 10.0.1.1/24}", "{}"},
+      {"{address: 10.0.1.1/24}", "{mtu: 1500 B}"},
       {"[\"vm00:p0\", \"vm01:p0\"]", "[\"vm00:p0\"]"},
       {"[\"vm00:p0\", ", "[vm00, "},
       {"perftest: write_bw", "perftest: write"},

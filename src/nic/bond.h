@@ -1,0 +1,59 @@
+// Two ports of one card that are one RDMA device (RoCE LAG with queue affinity): programs hold the first. Queue pairs
+// take the ports in turn when they are created and send all that they send by theirs; what comes in for them may come
+// by either. Ports have their own MAC, receive buffer, flow control and counters; completion queues, memory and
+// address are the device's. A port without a signal sends by the other's cable until its own is back.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "nic/completion_queue.h"
+#include "nic/counters.h"
+#include "nic/multicast.h"
+#include "nic/port_numbers.h"
+#include "nic/shared_receive_queue.h"
+
+namespace weft::nic {
+
+class Device;
+
+// What the two have together.
+struct SharedByPorts {
+  std::vector<CompletionQueue> cqs;
+  std::vector<SharedReceiveQueue> srqs;
+  std::vector<std::uint32_t> free_cqs;
+  MulticastMembers members;
+  std::uint32_t general_services_qpn = 0;  // 0: none
+};
+
+// What each of them keeps.
+struct BondPort {
+  Device* sibling = nullptr;  // null: in no bond
+  bool is_second = false;
+  bool second_is_next = false;  // of the first: who gets the next queue pair
+  Counters sent_by_own;         // while it sends by the other's cable: what is not that one's
+
+  bool sibling_has(std::uint32_t qpn, std::uint32_t own_first) const {
+    return ((qpn ^ own_first) & QueuePairNumbers::kSecondPort) != 0 && sibling != nullptr;
+  }
+};
+
+struct Bond {
+  // What the ports of these queue pairs have counted: of a bond's two the sums, and the mean of the time that they were
+  // idle.
+  static Counters counters_of(const Device& device, std::span<const std::uint32_t> qpns);
+  static std::uint32_t ports_of(const Device& device, std::span<const std::uint32_t> qpns);  // how many
+  // What its ports wait for from then on is counted.
+  static void count_idle_from(Device& device, Time_ps at_ps);
+  static void join(Device& first, Device& second);
+  // The cable of `port` has lost its signal, or has it again.
+  static void set_link(Device& port, bool up, Time_ps now_ps);
+  // After each event of one of them: where both send by one cable, none begins before the other's frame has left.
+  static void settle(Device& port, Time_ps now_ps);
+
+ private:
+  static void choose_wire(Device& port, Time_ps now_ps);
+};
+
+}  // namespace weft::nic

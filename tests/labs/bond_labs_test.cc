@@ -1,0 +1,159 @@
+// Bonds of a host's two ports: which port a queue pair sends by, what comes in by either, ports that fail.
+#include <gtest/gtest.h>
+
+#include "results/lag_results.h"
+#include "support/lab_tables.h"
+#include "workload/perftest_report.h"
+
+namespace {
+
+using namespace weft;
+using namespace weft::support;
+
+constexpr double kPort_Gbps = 98.0;  // framing of 100G
+
+std::string test_of(const std::string& verb, const std::string& more, const std::string& from, const std::string& to) {
+  return fmt::format("{{name: w, perftest: {}, args: --report_gbits -n 300{}, client: {}, server: {}}}", verb, more,
+                     from, to);
+}
+
+Played alone(const std::string& workload, std::vector<std::string> sets = {}, std::uint32_t domains = 1) {
+  sets.push_back("workloads=[" + workload + "]");
+  sets.push_back("expect={}");
+  return play("bond", sets, domains);
+}
+
+double bandwidth_Gbps(const Played& played) {
+  const lab::WorkloadOutcome& outcome = played.result.workloads[0];
+  const auto* options = outcome.config->as<workload::PerftestOptions>();
+  return workload::perftest_numbers(*options, outcome.as<workload::PerftestResult>()->rows.front()).bw_average_Gbps;
+}
+
+// Every frame that was sent has one fate, over all cables.
+void expect_balance(const Played& played) {
+  for (const lab::LinkOutcome& link : played.result.links) {
+    std::uint64_t fates = link.in_flight;
+    for (std::uint64_t fate : link.ledger.fates) fates += fate;
+    EXPECT_EQ(link.ledger.sent + link.ledger.copies + link.ledger.replicas, fates) << link.from;
+  }
+}
+
+std::string cut(const std::string& link, const std::string& times) {
+  return fmt::format("faults=[{{link: \"{}\", both_directions: true, {}}}]", link, times);
+}
+
+TEST(Bond, QueuePairsTakePortsInTurn) {
+  const Played one = alone(test_of("write_bw", "", "a", "b"));
+  EXPECT_NEAR(bandwidth_Gbps(one), kPort_Gbps, 0.01 * kPort_Gbps);
+  EXPECT_EQ(one.nic("a:p1").counters.tx().packets, 0U);
+  for (const char* verb : {"write_bw", "send_bw"}) {
+    const Played two = alone(test_of(verb, " -q 2", "a", "b"));
+    EXPECT_NEAR(bandwidth_Gbps(two), 2 * kPort_Gbps, 0.06 * kPort_Gbps) << verb;
+    EXPECT_EQ(two.nic("a:p0").counters.tx().bytes, two.nic("a:p1").counters.tx().bytes);
+    expect_balance(two);
+  }
+  // Three queue pairs: two of them share the first port.
+  const Played three = alone(test_of("write_bw", " -q 3", "a", "b"));
+  EXPECT_EQ(three.nic("a:p0").counters.tx().bytes, 2 * three.nic("a:p1").counters.tx().bytes);
+}
+
+// What a READ brings leaves by the port of the responder's queue pair.
+TEST(Bond, AnswersLeaveByPortOfQueuePair) {
+  const Played read = alone(test_of("read_bw", " -q 2", "b", "a"));
+  EXPECT_NEAR(bandwidth_Gbps(read), 2 * kPort_Gbps, 0.06 * kPort_Gbps);
+  EXPECT_EQ(read.nic("a:p0").counters.tx().bytes, read.nic("a:p1").counters.tx().bytes);
+  EXPECT_EQ(read.nic("a:p0").device, "mlx5_bond_0");
+  EXPECT_EQ(read.nic("a:p1").device, "mlx5_bond_0");
+}
+
+// The switch deals what goes to a by its own hash; each port counts what came by its cable, and the queue pair of
+// either takes it.
+TEST(Bond, WhatComesInMayComeByEitherPort) {
+  std::size_t crossed = 0;
+  for (int seed = 1; seed <= 3; ++seed) {
+    const auto sets = std::vector<std::string>{fmt::format("routing={{hash_seed: {}}}", seed)};
+    const Played back = alone(test_of("write_bw", " -q 4", "b", "a"), sets);
+    expect_balance(back);
+    std::uint64_t by_switch = 0, by_nic = 0, requests = 0;
+    for (const char* port : {"p0", "p1"}) {
+      const nic::Counters& counters = back.nic(std::string("a:") + port).counters;
+      by_nic += counters.rx().packets;
+      requests += counters.rx_write_requests;
+    }
+    for (const char* port : {"leaf0:swp1", "leaf0:swp2"}) {
+      for (const fabric::PortTraffic& sent : back.port(port).counters.tx) by_switch += sent.packets;
+    }
+    EXPECT_EQ(by_nic, by_switch);
+    EXPECT_EQ(requests, 1200U);
+    EXPECT_EQ(back.nic("a:p0").counters.rx().packets, back.port("leaf0:swp1").counters.tx[kRoce].packets);
+    // Each port has two of the queue pairs; where the hash sent it more or less, some came by the other one's cable.
+    crossed += back.nic("a:p0").counters.rx().packets != back.nic("a:p1").counters.rx().packets ? 1U : 0U;
+  }
+  EXPECT_GT(crossed, 0U);
+  const Played by_address = alone(test_of("write_bw", " -q 4", "b", "a"), {"routing={lag_hash: layer2+3}"});
+  EXPECT_TRUE(by_address.nic("a:p0").counters.rx().packets == 0 || by_address.nic("a:p1").counters.rx().packets == 0);
+}
+
+// Bytes arrive where they belong, whichever cable they took.
+TEST(Bond, BytesArrive) {
+  const Played played = alone(
+      "{name: t, transfer: write, client: b, server: a, size: 300 kB, count: 20}, "
+      "{name: r, transfer: read, client: b, server: a, size: 300 kB, count: 20}, "
+      "{name: s, transfer: send, client: a, server: b, size: 300 kB, count: 20}");
+  for (const lab::WorkloadOutcome& outcome : played.result.workloads) {
+    const auto& result = *outcome.as<workload::TransferResult>();
+    EXPECT_EQ(result.verified, 20U) << outcome.config->name;
+  }
+  expect_balance(played);
+}
+
+TEST(Bond, FlowsUseBothPorts) {
+  const Played played = alone("{name: f, flows: point-to-point, size: 2 MB, pairs: [[a, b], [a, b], [b, a], [b, a]]}");
+  ASSERT_EQ(played.flows().size(), 4U);
+  for (const lab::FlowOutcome& flow : played.flows()) EXPECT_EQ(flow.row.state, workload::FlowState::kDone);
+  for (std::size_t i : {0U, 1U})
+    EXPECT_NEAR(in_us(played.flows()[i].row.fct_ps()) / line_time_us(2e6, 100), 1, 0.05) << "each a port of its own";
+  expect_balance(played);
+}
+
+// From the cut on everything leaves by the other port, at its rate; what was lost is sent again.
+TEST(Bond, PortThatFailsGivesItsQueuePairs) {
+  for (const char* failed : {"p0", "p1"}) {
+    const std::string other = failed[1] == '0' ? "a:p1" : "a:p0";
+    const Played played =
+        alone(test_of("write_bw", " -q 2", "a", "b"), {cut(std::string("a:") + failed, "action: cut, start: 20 us")});
+    EXPECT_GT(bandwidth_Gbps(played), 0.98 * kPort_Gbps);
+    EXPECT_LT(bandwidth_Gbps(played), 1.02 * kPort_Gbps);
+    const double at_most_B = 100e9 / 8 * 21e-6;
+    EXPECT_LT(static_cast<double>(played.nic(std::string("a:") + failed).counters.tx().bytes), at_most_B);
+    EXPECT_GT(played.nic(other).counters.tx().bytes, 38'900'000U);
+    expect_balance(played);
+    const std::string section = lab::lag_section(*played.lab, played.result);
+    EXPECT_NE(section.find(other), section.npos) << section;
+  }
+}
+
+TEST(Bond, FlapsAndBack) {
+  for (const char* verb : {"write_bw", "read_bw"}) {
+    const auto fault = cut("a:p1", "action: flap, start: 100 us, end: 20 ms, down: 700 us, up: 900 us");
+    const Played played = alone(test_of(verb, " -q 4", "a", "b"), {fault});
+    EXPECT_GT(bandwidth_Gbps(played), kPort_Gbps) << verb;
+    EXPECT_EQ(played.nic("b:p0").counters.rx_write_requests + played.nic("b:p0").counters.rx_read_requests, 1200U);
+    expect_balance(played);
+  }
+}
+
+TEST(Bond, SameOnTwoCores) {
+  const std::string work = test_of("write_bw", " -q 3 -b", "a", "b");
+  const auto fault = cut("a:p1", "action: flap, start: 100 us, end: 20 ms, down: 700 us, up: 900 us");
+  const Played one = alone(work, {fault}), two = alone(work, {fault}, 2);
+  EXPECT_EQ(one.result.end_ps, two.result.end_ps);
+  ASSERT_EQ(one.result.links.size(), two.result.links.size());
+  for (std::size_t l = 0; l < one.result.links.size(); ++l) {
+    EXPECT_EQ(one.result.links[l].ledger.sent, two.result.links[l].ledger.sent) << one.result.links[l].from;
+    EXPECT_EQ(one.result.links[l].ledger.fates, two.result.links[l].ledger.fates) << one.result.links[l].from;
+  }
+  EXPECT_EQ(bandwidth_Gbps(one), bandwidth_Gbps(two));
+}
+
+}  // namespace
