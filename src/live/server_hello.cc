@@ -15,6 +15,10 @@ namespace weft::live {
 namespace {
 
 constexpr Time_ps kClockRead_ps = ns(20);  // a vDSO call; estimate
+// A program that somebody starts in a world that is up begins at a whole multiple of this: how far the world has come
+// by then is the machine's and the user's affair, and must not decide where the program's clock is within its
+// microsecond, or within the timer tick of its host (1 or 4 ms).
+constexpr Time_ps kStart_ps = ms(4);
 
 std::string executable(int pid) {
   char path[64], target[PATH_MAX];
@@ -118,6 +122,7 @@ void Server::handle_hello(int fd, const Request& request) {
     if (each->pid == hello.pid && !each->gone) process = each;
   }
   // Another program has come in its place.
+  bool from_outside = session_ != nullptr && !wall_ && !process;
   if (process && process->executes) {
     for (const auto& each : std::vector(process->threads)) thread_ended(each, std::max(arrival_ps(), node.now_ps()));
     process = nullptr;
@@ -129,6 +134,7 @@ void Server::handle_hello(int fd, const Request& request) {
     process->group = getpgid(hello.pid);
     process->parent_pid = parent_of(hello.pid);
     node.count_relatives(*process);
+    from_outside = from_outside && process->relatives == 0;
     process->name = executable(hello.pid);
     process->page = SharedMemory::make("weft-process", sizeof(verbs::ProcessPage));
     if (wall_) wall_->adopt(*process);
@@ -148,6 +154,7 @@ void Server::handle_hello(int fd, const Request& request) {
   process->threads.push_back(thread);
   threads_.push_back(thread);
   Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
+  if (from_outside) now_ps += (kStart_ps - now_ps % kStart_ps) % kStart_ps;
   node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) { welcome(thread, at_ps); });
 }
 
