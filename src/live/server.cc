@@ -117,8 +117,9 @@ void Server::run(const std::atomic<bool>& stop) {
 void Server::run_virtual(const std::atomic<bool>& stop) {
   while (!down_ && !stop.load(std::memory_order_relaxed)) {
     Time_ps next_ps = world_.engine().next_wake_ps();
-    // A leap of the clock would end the time-outs of those that wait for a listener.
-    if (wait_for_listeners() && next_ps != kNever_ps && next_ps - world_.engine().horizon_ps() >= kLeap_ps) {
+    // A leap of the clock would end the time-outs of those that wait for a listener. Not one to where a program starts.
+    if (wait_for_listeners() && starting_ == 0 && next_ps != kNever_ps &&
+        next_ps - world_.engine().horizon_ps() >= kLeap_ps) {
       poll_clients(kListenerLook_ms);
       continue;
     }

@@ -196,6 +196,7 @@ class Server final : public ThreadWaiter {
   std::vector<std::shared_ptr<Thread>> threads_;
   std::uint64_t next_rank_ = 1;
   Time_ps arrivals_ps_ = 0;
+  std::size_t starting_ = 0;  // threads that have come and have not been let in yet
   struct OtherChild {
     std::chrono::steady_clock::time_point since{};
     int asleep = 0;  // looks that found it so, one after the other

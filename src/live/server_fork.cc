@@ -60,8 +60,9 @@ Reply Server::fork(const std::shared_ptr<Thread>& parent_thread, Time_ps now_ps)
   if (child->page.data() == nullptr || (wall_ && child->doorbell.fd < 0)) return Reply::failed(EAGAIN);
   Reply reply = announce(child, now_ps);
   if (reply.error != 0) return reply;
-  child->next_handle = parent->next_handle;
-  // Queues and registered memory stay the parent's, as on Linux, where their pages do.
+  // Queues and registered memory stay the parent's, as on Linux, where their pages do; commands reach them
+  // (VerbsService::holder_of).
+  child->last_handle = parent->last_handle;
   child->pds = parent->pds;
   child->ahs = parent->ahs;
   // Descriptors of timers and signals are inherited, timers that send signals are not.

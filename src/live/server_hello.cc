@@ -155,7 +155,11 @@ void Server::handle_hello(int fd, const Request& request) {
   threads_.push_back(thread);
   Time_ps now_ps = std::max({arrival_ps(), node.now_ps(), arrivals_ps_});
   if (from_outside) now_ps += (kStart_ps - now_ps % kStart_ps) % kStart_ps;
-  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) { welcome(thread, at_ps); });
+  ++starting_;
+  node.at(now_ps, thread->rank, [this, thread](Time_ps at_ps) {
+    --starting_;
+    welcome(thread, at_ps);
+  });
 }
 
 void Server::welcome(const std::shared_ptr<Thread>& thread, Time_ps at_ps) {

@@ -77,8 +77,9 @@ std::optional<Reply> Server::answer_wait_call(const std::shared_ptr<Thread>& thr
       verbs::SignalSet ask;
       if (!request.read(ask)) return Reply::failed(EINVAL);
       if (process.signal_sets.size() >= kMostTimers) return Reply::failed(EMFILE);
-      process.signal_sets[process.next_handle] = ask.signals;
-      return Reply::of(verbs::Handle{process.next_handle++});
+      const std::uint32_t handle = process.new_handle();
+      process.signal_sets[handle] = ask.signals;
+      return Reply::of(verbs::Handle{handle});
     }
     case Op::kDropSignalSet: {
       verbs::Handle ask;
@@ -113,8 +114,9 @@ std::optional<Reply> Server::answer_timer_call(const std::shared_ptr<Thread>& th
       if (!request.read(timer->made) || made.expiry > verbs::Expiry::kSignal) return Reply::failed(EINVAL);
       if (made.expiry == verbs::Expiry::kSignal && signal_bit(made.signal) == 0) return Reply::failed(EINVAL);
       if (process.timers.size() >= kMostTimers) return Reply::failed(EAGAIN);
-      process.timers[process.next_handle] = std::move(timer);
-      return Reply::of(verbs::Handle{process.next_handle++});
+      const std::uint32_t handle = process.new_handle();
+      process.timers[handle] = std::move(timer);
+      return Reply::of(verbs::Handle{handle});
     }
     case Op::kArmTimer: {
       verbs::ArmTimer ask;

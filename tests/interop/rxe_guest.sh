@@ -20,7 +20,7 @@ case $architecture in
 esac
 
 # In the order in which they need each other; those that this kernel has built in are skipped.
-modules=(virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev "$transport" failover net_failover virtio_net
+modules=(virtio_ring virtio virtio_pci_legacy_dev virtio_pci_modern_dev "$transport" failover net_failover virtio_net
   configfs udp_tunnel ip6_udp_tunnel crc32_generic ib_core ib_uverbs rdma_rxe ib_cm iw_cm rdma_cm rdma_ucm)
 programs=(ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong ib_write_bw ib_write_lat
   ib_read_bw ib_read_lat ib_send_bw ib_send_lat ib_atomic_bw ib_atomic_lat rping ucmatose rdma)

@@ -23,6 +23,20 @@ TEST(VerbsPrograms, PyverbsUsesRareVerbs) {
   }
 }
 
+// As Linux 6.1 answers it with rdma_rxe.
+TEST(VerbsPrograms, ChildReachesObjectsOfParent) {
+  for (const char* clock : kClocks) {
+    Live world("two-node-25g.yaml", clock);
+    ASSERT_EQ(world.shell("exec vm00 -- " WEFT_WAITS_PROBE " children_of_verbs"), 0) << clock << world.output();
+    EXPECT_EQ(world.output(),
+              "poll 0, then success\nquery_qp -3, then success\nmodify_qp 0, then an error\n"
+              "dereg_mr 0, then an error\ndestroy_qp 0, then nothing\ndestroy_cq 1, then success\n"
+              "dealloc_pd 1, then success\nclose_device 0, then success\nreg_mr 1, then success\n"
+              "pd_in_use 1, then success\n")
+        << clock;
+  }
+}
+
 // One connection for each client, and one receive queue for all of them.
 TEST(VerbsPrograms, XrcPingpong) {
   for (const char* clock : kClocks) {

@@ -86,7 +86,7 @@ Reply CommunicationManager::create_channel(Process& process) {
   auto channel = std::make_shared<CmChannel>();
   channel->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   if (channel->eventfd < 0) return Reply::failed(EMFILE);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   Reply reply = Reply::of(verbs::Handle{handle});
   reply.fds[0] = channel->eventfd;
   channel->holders.push_back(process.weak_from_this());
@@ -105,7 +105,7 @@ Reply CommunicationManager::destroy_channel(Process& process, const Request& req
 std::shared_ptr<CmId> CommunicationManager::make_id(Process& process) {
   auto id = std::make_shared<CmId>();
   id->process = &process;
-  id->handle = process.next_handle++;
+  id->handle = process.new_handle();
   id->number = next_number_++;
   do {
     id->comm_id = static_cast<std::uint32_t>(random_.next());
@@ -371,7 +371,7 @@ std::optional<Reply> CommunicationManager::get_event(Process& process, const Req
       known == process.cm_ids.end() || known->second != pending.id) {
     pending.id->process->cm_ids.erase(pending.id->handle);
     pending.id->process = &process;
-    pending.id->handle = pending.event.info.id = process.next_handle++;
+    pending.id->handle = pending.event.info.id = process.new_handle();
     process.cm_ids[pending.id->handle] = pending.id;
   }
   return Reply::of(pending.event);

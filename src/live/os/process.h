@@ -253,7 +253,8 @@ struct Process : std::enable_shared_from_this<Process> {
   std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
-  std::uint32_t next_handle = 1;
+  // Of the file of the device that it has opened. Its children have that, too: no two of them give the same number.
+  std::shared_ptr<std::uint32_t> last_handle = std::make_shared<std::uint32_t>(0);
   std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
   std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;
   std::map<std::uint32_t, std::unique_ptr<EventChannel>> channels;
@@ -295,6 +296,7 @@ struct Process : std::enable_shared_from_this<Process> {
     }
     return false;
   }
+  std::uint32_t new_handle() { return ++*last_handle; }
   // It may go on without a reply of the world.
   bool has_thread_outside() const;
   bool read(std::uint64_t address, std::span<std::uint8_t> out) const { return read_memory(pid, address, out); }

@@ -63,7 +63,7 @@ Stream* ManagementNetwork::find(const Process& process, std::uint32_t handle) {
 }
 
 std::uint32_t ManagementNetwork::hold(Process& process, const std::shared_ptr<Stream>& stream) {
-  const std::uint32_t handle = process.next_handle++;
+  const std::uint32_t handle = process.new_handle();
   process.streams[handle] = stream;
   stream->holders.push_back(process.weak_from_this());
   return handle;

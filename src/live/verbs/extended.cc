@@ -110,7 +110,7 @@ Reply VerbsService::open_xrcd(Process& process, const Request& request) {
     if (ask.has_file != 0 && (ask.oflags & O_CREAT) == 0) return Reply::failed(EAGAIN);
     domain.number = next_xrc_domain_++;
   }
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   process.xrcds[handle] = domain;
   return Reply::of(verbs::Handle{handle});
 }
@@ -144,7 +144,7 @@ Reply VerbsService::create_xrc_target(Process& process, const Request& request) 
   if (process.qps.size() >= kMaxQp) return Reply::failed(ENOMEM);
   auto qp = std::make_unique<VerbsQp>();
   qp->process = &process;
-  qp->handle = process.next_handle++;
+  qp->handle = process.new_handle();
   qp->device = xrcd->second.device;
   qp->type = IBV_QPT_XRC_RECV;
   qp->send_cq = qp->receive_cq = verbs::kNoHandle;
@@ -191,7 +191,7 @@ Reply VerbsService::import_object(Process& process, const Request& request) {
   } else if (ask.kind == verbs::Kind::kDm) {
     auto dm = (*owner)->dms.find(ask.handle);
     if (dm == (*owner)->dms.end()) return Reply::failed(EINVAL);
-    if (!own) process.dms[imported.handle = process.next_handle++] = dm->second;
+    if (!own) process.dms[imported.handle = process.new_handle()] = dm->second;
     imported.length_B = dm->second.bytes->size();
   } else {
     return Reply::failed(EINVAL);

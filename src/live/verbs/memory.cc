@@ -121,7 +121,7 @@ Reply VerbsService::add_range(Process& process, std::unique_ptr<MemoryRange> mr)
   nic::MemoryRegion& region = *memory.find(mr->key);
   region.watched = true;
   if ((mr->access & IBV_ACCESS_MW_BIND) != 0) region.kind = nic::RegionKind::kBindable;
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   verbs::MrKeys keys{handle, mr->key, mr->key};
   process.mrs[handle] = std::move(mr);
   return Reply::of(keys);
@@ -253,7 +253,7 @@ Reply VerbsService::alloc_mw(Process& process, const Request& request) {
   if (process.mws.size() >= kMaxMr) return Reply::failed(ENOMEM);
   auto kind = ask.type == IBV_MW_TYPE_1 ? nic::RegionKind::kWindow1 : nic::RegionKind::kWindow2;
   std::uint32_t key = device(pd->second)->memory().add_window(ask.pd, kind);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   process.mws[handle] = {pd->second, ask.pd, key};
   return Reply::of(verbs::MrKeys{handle, 0, key});
 }
@@ -275,7 +275,7 @@ Reply VerbsService::alloc_dm(Process& process, const Request& request) {
   if (most_B == 0) return Reply::failed(EOPNOTSUPP);
   if (used_B > most_B || ask.length_B > most_B - used_B || ask.log_align > kMaxDmAlignment)
     return Reply::failed(ENOMEM);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   process.dms[handle] = {ask.device, std::make_shared<std::vector<std::uint8_t>>(ask.length_B)};
   return Reply::of(verbs::Handle{handle});
 }

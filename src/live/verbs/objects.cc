@@ -201,25 +201,70 @@ void VerbsService::destroy_cq(Process& process, CompletionRing& cq) {
   device(cq.device)->destroy_cq(cq.nic_cq);
 }
 
-Reply VerbsService::destroy(Process& process, const Request& request) {
+Process& VerbsService::holder_of(Process& caller, verbs::Kind kind, std::uint32_t handle) const {
+  const auto holds = [&](const Process& each) {
+    switch (kind) {
+      case verbs::Kind::kPd:
+        return each.pds.contains(handle);
+      case verbs::Kind::kMr:
+        return each.mrs.contains(handle);
+      case verbs::Kind::kChannel:
+        return each.channels.contains(handle);
+      case verbs::Kind::kCq:
+        return each.cqs.contains(handle);
+      case verbs::Kind::kSrq:
+        return each.srqs.contains(handle);
+      case verbs::Kind::kQp:
+        return each.qps.contains(handle);
+      case verbs::Kind::kAh:
+        return each.ahs.contains(handle);
+      case verbs::Kind::kMw:
+        return each.mws.contains(handle);
+      case verbs::Kind::kDm:
+        return each.dms.contains(handle);
+      case verbs::Kind::kXrcd:
+        return each.xrcds.contains(handle);
+    }
+    return false;
+  };
+  if (holds(caller)) return caller;
+  for (const auto& each : node_.processes) {
+    if (each->last_handle == caller.last_handle && !each->gone && holds(*each)) return *each;
+  }
+  return caller;
+}
+
+// All that share the file have it, and it is in use by what any of them has made in it.
+Reply VerbsService::dealloc_pd(Process& caller, std::uint32_t handle) const {
+  if (!caller.pds.contains(handle)) return Reply::failed(EINVAL);
+  const auto in_use = [&](const auto& objects) {
+    return std::any_of(objects.begin(), objects.end(), [&](const auto& each) { return each.second->pd == handle; });
+  };
+  std::vector<Process*> sharers;
+  for (const auto& each : node_.processes) {
+    if (each->last_handle == caller.last_handle && !each->gone) sharers.push_back(each.get());
+  }
+  for (const Process* each : sharers) {
+    if (in_use(each->qps) || in_use(each->mrs) || in_use(each->srqs) ||
+        std::any_of(each->mws.begin(), each->mws.end(), [&](const auto& mw) { return mw.second.pd == handle; }))
+      return Reply::failed(EBUSY);
+  }
+  for (Process* each : sharers) each->pds.erase(handle);
+  return Reply::of(verbs::Destroyed{});
+}
+
+Reply VerbsService::destroy(Process& caller, const Request& request) {
   verbs::Destroy ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
-  std::uint32_t h = ask.handle;
+  const std::uint32_t h = ask.handle;
+  Process& process = holder_of(caller, ask.kind, h);
   const Reply well = Reply::of(verbs::Destroyed{});
   auto uses = [&](auto test) {
     return std::any_of(process.qps.begin(), process.qps.end(), [&](const auto& each) { return test(*each.second); });
   };
   switch (ask.kind) {
-    case verbs::Kind::kPd: {
-      bool used =
-          uses([&](const VerbsQp& qp) { return qp.pd == h; }) ||
-          std::any_of(process.mrs.begin(), process.mrs.end(), [&](const auto& each) { return each.second->pd == h; }) ||
-          std::any_of(process.srqs.begin(), process.srqs.end(),
-                      [&](const auto& each) { return each.second->pd == h; }) ||
-          std::any_of(process.mws.begin(), process.mws.end(), [&](const auto& each) { return each.second.pd == h; });
-      if (used) return Reply::failed(EBUSY);
-      return process.pds.erase(h) == 1 ? well : Reply::failed(EINVAL);
-    }
+    case verbs::Kind::kPd:
+      return dealloc_pd(caller, h);
     case verbs::Kind::kMr: {
       auto found = process.mrs.find(h);
       if (found == process.mrs.end()) return Reply::failed(EINVAL);

@@ -55,15 +55,16 @@ Reply VerbsService::create_ah(Process& process, const Request& request) {
   if (!port) return Reply::failed(ENETUNREACH);
   if (int error = source_error(pd->second, ask.attr); error != 0) return Reply::failed(error);
   if (process.ahs.size() >= kMaxAh) return Reply::failed(ENOMEM);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   const std::uint8_t tos = world_.endpoint(port_ref(pd->second), 0).tos;
   process.ahs[handle] = {pd->second, *port, ask.attr, tos_of(ask.attr, tos), priority_of(ask.attr)};
   return Reply::of(verbs::Handle{handle});
 }
 
-Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps now_ps) {
+Reply VerbsService::modify_qp(Process& caller, const Request& request, Time_ps now_ps) {
   verbs::ModifyQp ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
+  Process& process = holder_of(caller, verbs::Kind::kQp, ask.qp);
   auto found = process.qps.find(ask.qp);
   if (found == process.qps.end()) return Reply::failed(EINVAL);
   VerbsQp& qp = *found->second;
@@ -157,9 +158,10 @@ Reply VerbsService::modify_qp(Process& process, const Request& request, Time_ps 
   return {};
 }
 
-Reply VerbsService::query_qp(Process& process, const Request& request) {
+Reply VerbsService::query_qp(Process& caller, const Request& request) {
   verbs::Handle ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
+  Process& process = holder_of(caller, verbs::Kind::kQp, ask.handle);
   auto found = process.qps.find(ask.handle);
   if (found == process.qps.end()) return Reply::failed(EINVAL);
   VerbsQp& qp = *found->second;

@@ -50,7 +50,7 @@ Reply VerbsService::create_channel(Process& process, const Request& request) {
   auto channel = std::make_unique<EventChannel>();
   channel->eventfd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   if (channel->eventfd < 0) return Reply::failed(EMFILE);
-  std::uint32_t handle = process.next_handle++;
+  std::uint32_t handle = process.new_handle();
   Reply reply = Reply::of(verbs::Handle{handle});
   reply.fds[0] = channel->eventfd;
   process.channels[handle] = std::move(channel);
@@ -85,7 +85,7 @@ Reply VerbsService::create_cq(Process& process, const Request& request) {
   cq->device = ask.device;
   cq->channel = ask.channel;
   cq->cookie = ask.cookie;
-  cq->handle = process.next_handle++;
+  cq->handle = process.new_handle();
   verbs::QueueInfo& info = cq->ring.info;
   info = {cq->handle, verbs::kNoHandle, std::bit_ceil(ask.entries), sizeof(verbs::CqEntry), 0, 0};
   info.mapping_B = static_cast<std::uint32_t>(sizeof(verbs::RingHead) + std::size_t{info.entries} * info.stride_B);
@@ -131,7 +131,7 @@ Reply VerbsService::make_srq(Process& process, const verbs::CreateSrq& ask, Verb
   if (pd == process.pds.end() || ask.max_wr > kMaxQpWr || ask.max_sge > kMaxSge) return Reply::failed(EINVAL);
   auto srq = std::make_unique<VerbsSrq>();
   srq->process = &process;
-  srq->handle = process.next_handle++;
+  srq->handle = process.new_handle();
   srq->device = pd->second;
   srq->pd = ask.pd;
   srq->cookie = ask.cookie;
@@ -152,18 +152,20 @@ Reply VerbsService::make_srq(Process& process, const verbs::CreateSrq& ask, Verb
   return Reply::of(made->receive.ring.info);
 }
 
-Reply VerbsService::modify_srq(Process& process, const Request& request, Time_ps now_ps) {
+Reply VerbsService::modify_srq(Process& caller, const Request& request, Time_ps now_ps) {
   verbs::ModifySrq ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
+  Process& process = holder_of(caller, verbs::Kind::kSrq, ask.srq);
   auto found = process.srqs.find(ask.srq);
   if (found == process.srqs.end() || ask.limit > found->second->receive.ring.info.entries) return Reply::failed(EINVAL);
   device(found->second->device)->set_srq_limit(found->second->nic_srq, ask.limit, now_ps);
   return {};
 }
 
-Reply VerbsService::query_srq(Process& process, const Request& request) {
+Reply VerbsService::query_srq(Process& caller, const Request& request) {
   verbs::Handle ask;
   if (!request.read(ask)) return Reply::failed(EINVAL);
+  Process& process = holder_of(caller, verbs::Kind::kSrq, ask.handle);
   auto found = process.srqs.find(ask.handle);
   if (found == process.srqs.end()) return Reply::failed(EINVAL);
   return Reply::of(verbs::SrqLimit{device(found->second->device)->srq(found->second->nic_srq).limit});
@@ -193,7 +195,7 @@ Reply VerbsService::create_qp(Process& process, const Request& request) {
   if (process.qps.size() >= kMaxQp) return Reply::failed(ENOMEM);
   auto qp = std::make_unique<VerbsQp>();
   qp->process = &process;
-  qp->handle = process.next_handle++;
+  qp->handle = process.new_handle();
   qp->device = on;
   qp->pd = ask.pd;
   qp->type = ask.type;

@@ -44,14 +44,14 @@ class VerbsService {
   Reply open_events(Process& process, const Request& request);
   Reply create_cq(Process& process, const Request& request);
   Reply create_srq(Process& process, const Request& request);
-  Reply modify_srq(Process& process, const Request& request, Time_ps now_ps);
-  Reply query_srq(Process& process, const Request& request);
+  Reply modify_srq(Process& caller, const Request& request, Time_ps now_ps);
+  Reply query_srq(Process& caller, const Request& request);
   Reply create_qp(Process& process, const Request& request);
   Reply create_ah(Process& process, const Request& request);
-  Reply modify_qp(Process& process, const Request& request, Time_ps now_ps);
-  Reply query_qp(Process& process, const Request& request);
+  Reply modify_qp(Process& caller, const Request& request, Time_ps now_ps);
+  Reply query_qp(Process& caller, const Request& request);
   Reply arm_cq(Process& process, const Request& request, Time_ps now_ps);
-  Reply destroy(Process& process, const Request& request);
+  Reply destroy(Process& caller, const Request& request);
   // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
   static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kModerateCq; }
   std::optional<Reply> answer_extended(Process& process, const Request& request, Time_ps now_ps);
@@ -66,6 +66,10 @@ class VerbsService {
   std::optional<std::uint32_t> port_of_gid(const std::uint8_t* gid) const;
 
  private:
+  // objects.cc: who has that object of those that share the caller's file of the device: itself, a parent, a child. The
+  // caller, if nobody has it.
+  Process& holder_of(Process& caller, verbs::Kind kind, std::uint32_t handle) const;
+  Reply dealloc_pd(Process& caller, std::uint32_t handle) const;
   // memory.cc
   Reply add_range(Process& process, std::unique_ptr<MemoryRange> mr);
   Reply rereg_mr(Process& process, const Request& request);

@@ -542,7 +542,8 @@ const Case kCases[] = {
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     bool known = false;
-    for (const Case* each : {kCases, kTimerCases, kBetweenCases, kRawCases, kOddCases, kBusyCases, kLockCases}) {
+    for (const Case* each :
+         {kCases, kTimerCases, kBetweenCases, kRawCases, kOddCases, kBusyCases, kLockCases, kChildCases}) {
       for (; each->name != nullptr; ++each) {
         if (strcmp(each->name, argv[i]) != 0) continue;
         known = true;

@@ -10,7 +10,7 @@ struct Case {
   int (*run)();
 };
 // Each up to one without a name.
-extern const Case kTimerCases[], kBetweenCases[], kRawCases[], kOddCases[], kBusyCases[], kLockCases[];
+extern const Case kTimerCases[], kBetweenCases[], kRawCases[], kOddCases[], kBusyCases[], kLockCases[], kChildCases[];
 
 inline void print(const char* name, int64_t value) {
   printf("%s %lld\n", name, static_cast<long long>(value));
