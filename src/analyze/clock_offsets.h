@@ -35,7 +35,7 @@ class ClockOffsets {
   std::vector<ClockOffset> offsets() const;
 
  private:
-  static constexpr std::size_t kMostPackets = 4096;  // of each file
+  static constexpr std::size_t kMostPackets = 1024;  // of each file
 
   struct Sighting {
     std::uint64_t print = 0;  // what no hop changes; its low bits are of the PSN alone

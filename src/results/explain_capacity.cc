@@ -114,9 +114,10 @@ std::optional<CapacityCause> collision(const ExplainContext& context, const std:
   CapacityCause out;
   const std::size_t others = group->ports.size() - 1;
   const std::string name = group->lag.empty() ? "ECMP collision" : fmt::format("uneven LAG {}", group->lag);
-  const std::string all = counted(others, group->lag.empty() ? "equal port" : "member");
-  out.title = idle > 0 ? fmt::format("{}: {} of the {} beside it idle", name, idle, all)
-                       : fmt::format("{}: {} beside it less busy", name, all);
+  const std::string all = counted(others, group->lag.empty() ? "other equal port" : "other member");
+  out.title = idle == 0       ? fmt::format("{}: {} less busy", name, all)
+              : idle < others ? fmt::format("{}: {} of {} idle", name, idle, all)
+                              : fmt::format("{}: {} idle", name, all);
   out.step =
       fmt::format("the hash of {} spreads flows unevenly: {}", node_name(root), loads_text(context, group->ports));
   return out;

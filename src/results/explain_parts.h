@@ -60,7 +60,7 @@ std::vector<Incident> circle_incidents(const ExplainContext& context, const std:
 std::vector<Straggler> explain_stragglers(const ExplainContext& context, const std::vector<Incident>& incidents);
 // Why more was to leave by a port than it could carry.
 struct CapacityCause {
-  std::string title;  // "ECMP collision: 1 of the 3 equal ports beside it idle"
+  std::string title;  // "ECMP collision: 1 of 3 other equal ports idle"
   std::string step;   // with all figures
 };
 std::optional<CapacityCause> capacity_cause(const ExplainContext& context, const std::string& root,
