@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <utility>
 
 #include "live/os/kernel_thread.h"
@@ -90,6 +91,7 @@ bool Server::wait_for_children(Time_ps leap_ps) {
       if (is_starter(child) || is_started_on_node(child)) waits = look_at(state, child) || waits;
     }
   };
+  std::set<int> looked_at;
   for (const auto& node : nodes_) {
     for (const auto& process : std::vector(node->processes)) {
       visit(visit, process, process->pid);
@@ -98,10 +100,12 @@ bool Server::wait_for_children(Time_ps leap_ps) {
       if (parent <= 1 || parent == getpid() ||
           std::any_of(all.begin(), all.end(), [&](const auto& each) { return each->pid == parent; }))
         continue;
+      if (looked_at.contains(parent)) continue;  // for another that it has started
       auto known = other_children_.find(parent);
       OtherChild state = known == other_children_.end() ? OtherChild{now} : known->second;
       if (known == other_children_.end()) state.outside = !is_started_on_node(parent);
       if (!is_exiting(parent) && (!state.outside || waits_for_kernel(*process))) {
+        looked_at.insert(parent);
         if (state.outside && first_look) state.asleep = 0;
         waits = look_at(state, parent) || waits;
         if (state.outside) look_at_siblings(parent);
