@@ -371,8 +371,6 @@ void read_kind(std::type_identity<JobOptions>, const YamlNode& node, WorkloadRea
   JobReader(node, reading).read();
   std::vector<PortRef> ports;
   if (const auto* options = reading.workload.as<JobOptions>()) {
-    if (const auto problem = bond_problem(options->hosts, reading.context.lab))
-      reading.problems.add(node.place, problem->message, problem->remedy);
     for (const auto& machine : nccl_machines(reading.context.lab, options->hosts).ports)
       ports.insert(ports.end(), machine.begin(), machine.end());
   }

@@ -45,13 +45,13 @@ NcclMachines nccl_machines(const Lab& lab, std::span<const std::uint32_t> hosts)
     for (std::uint32_t nic = 0; nic < host.nics.size(); ++nic) {
       for (std::uint32_t port = 0; port < host.nics[nic].ports.size(); ++port) {
         const PortRef ref{index, nic, port};
-        if (!has_link(lab, ref)) continue;
         const PortConfig& config = host.nics[nic].ports[port];
+        if (!has_link(lab, ref) || config.second_of_bond) continue;
         nccl::Nic& found = machine.nics.emplace_back();
         found.name = device_name(lab, ref);
-        found.interface = config.name;
+        found.interface = config.bond ? lab.lags[*config.bond].name : config.name;
         found.address = to_string(config.address);
-        found.rate_bps = link_rate_bps(lab, ref);
+        found.rate_bps = (config.bond ? 2 : 1) * link_rate_bps(lab, ref);
         found.slot = host.nics[nic].slot;
         found.pcie_generation = host.nics[nic].model.pcie_generation;
         found.pcie_lanes = host.nics[nic].model.pcie_lanes;
@@ -111,24 +111,12 @@ std::vector<TextError> nccl_warnings(const workload::NcclOptions& options) {
   return warnings;
 }
 
-std::optional<TextError> bond_problem(std::span<const std::uint32_t> hosts, const Lab& lab) {
-  for (std::uint32_t index : hosts) {
-    for (const NicConfig& nic : lab.hosts[index].nics) {
-      if (std::ranges::any_of(nic.ports, &PortConfig::second_of_bond))
-        return TextError{fmt::format("{} has a bond, which collectives cannot use yet", lab.hosts[index].name),
-                         "leave lag out at its links, and give each port an address"};
-    }
-  }
-  return std::nullopt;
-}
-
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab) {
   std::vector<TextError> problems;
   const nccl::TestOptions& test = options.test;
   const std::uint32_t process = test.threads * test.gpus;
   if (options.hosts.empty())
     problems.push_back({"no host has a GPU", "give the nodes some: gpus: [{model: h100-sxm}]"});
-  if (const auto problem = bond_problem(options.hosts, lab)) problems.push_back(*problem);
   for (std::uint32_t index : options.hosts) {
     const HostConfig& host = lab.hosts[index];
     const std::size_t gpus = host.places.gpus.size();

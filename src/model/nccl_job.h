@@ -18,7 +18,7 @@ struct NcclMachines {
   nccl::Cluster cluster;
   std::vector<std::vector<PortRef>> ports;  // by machine and NIC
 };
-// Machine i is hosts[i]; its NICs are its ports that have a cable.
+// Machine i is hosts[i]; its NICs are its ports that have a cable, of a bond the first.
 NcclMachines nccl_machines(const Lab& lab, std::span<const std::uint32_t> hosts);
 // Host after host, GPU after GPU; 0: all GPUs of a host.
 std::vector<nccl::RankPlace> nccl_ranks(const Lab& lab, std::span<const std::uint32_t> hosts,
@@ -27,8 +27,6 @@ std::vector<std::uint32_t> hosts_with_gpus(const Lab& lab);
 
 // What NCCL reads of its variables, less the algorithms that are not run here.
 nccl::ParsedEnvironment nccl_environment(const workload::NcclOptions& options);
-// What keeps collectives off these hosts: a bond.
-std::optional<TextError> bond_problem(std::span<const std::uint32_t> hosts, const Lab& lab);
 std::vector<TextError> nccl_problems(const workload::NcclOptions& options, const Lab& lab);
 std::vector<TextError> nccl_warnings(const workload::NcclOptions& options);
 std::vector<nccl::TestDevice> nccl_devices(const workload::NcclOptions& options, const Lab& lab);

@@ -193,11 +193,16 @@ void CollectiveEngine::add_network(const MessageLoad& load, const std::array<std
         from + ", reads");
     add(nic::write_load(receive.device->function(receive.function), size_B), packets, to + ", writes");
   }
-  const auto line_ps = [&](fabric::LinkDirection& link) {
-    return line_B * static_cast<double>(link.timing().ps_per_byte);
+  const auto line_ps = [&](fabric::LinkDirection& link, std::uint32_t parts) {
+    return line_B * static_cast<double>(link.timing().ps_per_byte) / parts;
   };
-  loads.add(send.device, 1, "NIC line rate", from + ", sends", line_ps(send.device->out()));
-  loads.add(receive.device, 2, "NIC line rate", to + ", receives", line_ps(receive.device->in()));
+  // Each queue pair sends by its port. What a bond receives the switch deals to both at best.
+  for (std::uint32_t qp = 0; qp < send.qps; ++qp) {
+    nic::Device& port = send.device->owner_of(send.qpn[qp]);
+    loads.add(&port, 1, "NIC line rate", from + ", sends", line_ps(port.out(), send.qps));
+  }
+  loads.add(receive.device, 2, "NIC line rate", to + ", receives",
+            line_ps(receive.device->in(), receive.device->sibling() == nullptr ? 1 : 2));
 }
 
 }  // namespace weft::workload

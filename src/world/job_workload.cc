@@ -42,13 +42,17 @@ class JobWorkload final : public ActiveWorkload {
   workload::JobRun run_;
 };
 
+// Of a bond both of its ports.
+std::int64_t rate_bps_of(const World& world, const PortRef& port) {
+  return world.rate_bps(world.port_id(port)) * (in_bond(world.lab(), port) ? 2 : 1);
+}
+
 workload::Outcome JobWorkload::outcome(World& world) {
   std::vector<double> rates;
   std::vector<std::string> names;
   for (std::uint32_t machine = 0; machine < options_.hosts.size(); ++machine) {
     double rate_Bps = 0;
-    for (const PortRef& port : machines_.ports[machine])
-      rate_Bps += static_cast<double>(world.rate_bps(world.port_id(port))) / 8;
+    for (const PortRef& port : machines_.ports[machine]) rate_Bps += static_cast<double>(rate_bps_of(world, port)) / 8;
     rates.push_back(rate_Bps);
     names.push_back(world.lab().hosts[options_.hosts[machine]].name);
   }
@@ -87,13 +91,17 @@ std::string JobWorkload::port_reason(World& world, const workload::JobGroup& gro
       const std::uint32_t id = world.port_id(all[i]);
       nic::Device* device = world.device(id);
       if (device == nullptr) continue;
-      const nic::Counters& counters = device->counters;
-      ports.push_back({port_name(world.lab(), all[i]), world.rate_bps(id), counters.retransmitted_packets,
-                       counters.rp_cnp_handled});
+      Used used{port_name(world.lab(), all[i]), rate_bps_of(world, all[i]), 0, 0};
+      for (const nic::Device* port : {device, device->sibling()}) {
+        if (port == nullptr) continue;
+        used.retransmitted += port->counters.retransmitted_packets;
+        used.cnps += port->counters.rp_cnp_handled;
+      }
+      ports.push_back(std::move(used));
     }
   }
   for (const std::vector<PortRef>& machine : machines_.ports) {
-    for (const PortRef& port : machine) fastest_bps = std::max(fastest_bps, world.rate_bps(world.port_id(port)));
+    for (const PortRef& port : machine) fastest_bps = std::max(fastest_bps, rate_bps_of(world, port));
   }
   const auto slowest = std::min_element(ports.begin(), ports.end(),
                                         [](const Used& a, const Used& b) { return a.rate_bps < b.rate_bps; });

@@ -4,6 +4,7 @@
 #include "results/lag_results.h"
 #include "support/lab_tables.h"
 #include "workload/perftest_report.h"
+#include "world/collective_roofline.h"
 
 namespace {
 
@@ -141,6 +142,39 @@ TEST(Bond, FlapsAndBack) {
     EXPECT_EQ(played.nic("b:p0").counters.rx_write_requests + played.nic("b:p0").counters.rx_read_requests, 1200U);
     expect_balance(played);
   }
+}
+
+// One connection after the other takes the ports in turn, one to send and one to receive: with one queue pair each, all
+// data leaves by the first port. With two both ports carry the same.
+TEST(Bond, NcclHasBothPortsWithTwoQueuePairs) {
+  double busbw_GBps[2] = {};
+  for (int qps : {1, 2}) {
+    const Played played = alone(
+        fmt::format("{{name: w, nccl: all_reduce_perf -b 16M -e 16M -w 1 -n 1, env: {{NCCL_IB_QPS_PER_CONNECTION: {}, "
+                    "NCCL_DEBUG: INFO}}}}",
+                    qps),
+        {"nodes.a.gpus=[{model: h100-pcie}]", "nodes.b.gpus=[{model: h100-pcie}]"});
+    const lab::WorkloadOutcome& outcome = played.result.workloads[0];
+    const auto& result = *outcome.as<workload::NcclResult>();
+    EXPECT_NE(result.log.find("mlx5_bond_0:1/RoCE"), std::string::npos) << result.log.substr(0, 2000);
+    const double busbw = busbw_GBps[qps - 1] = result.report.average_busbw();
+    const auto rooflines = lab::nccl_rooflines(*played.lab, *outcome.config);
+    ASSERT_EQ(rooflines.size(), 1U);
+    double least = 1e9;
+    for (const workload::RooflineBound& bound : rooflines[0].bounds) least = std::min(least, bound.busbw_Bps / 1e9);
+    EXPECT_LE(busbw, least * 1.01) << "no faster than what it uses";
+    const std::uint64_t first_B = played.nic("a:p0").counters.tx().bytes,
+                        second_B = played.nic("a:p1").counters.tx().bytes;
+    if (qps == 1) {
+      EXPECT_LT(least, 12.6) << "one port of 100G";
+      EXPECT_LT(second_B, first_B / 100);
+    } else {
+      EXPECT_GT(least, 12.6);
+      EXPECT_NEAR(static_cast<double>(first_B), static_cast<double>(second_B), 0.02 * static_cast<double>(first_B));
+    }
+    expect_balance(played);
+  }
+  EXPECT_GT(busbw_GBps[1], 1.05 * busbw_GBps[0]);
 }
 
 TEST(Bond, SameOnTwoCores) {
