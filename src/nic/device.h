@@ -54,7 +54,7 @@ class alignas(64) Device {
   std::uint32_t ack_interval_packets_;
   std::uint32_t first_qpn_;
   std::uint32_t last_receiver_ = 0;       // of the queue pairs: the next packet is probably for it, too
-  std::uint8_t blocked_ = 0;              // classes that the peer has stopped: transmit_control_.blocked()
+  std::uint8_t blocked_ = 0;              // classes that the peer of the cable in use has stopped (nic/bond.cc)
   bool carry_payload_, records_ = false;  // of the port: recorder_ is there
   bool slow_receiver_, trust_dscp_;       // slow: by a fault, or of a kind that may be (nic/receive_load.h)
   std::array<std::uint8_t, 64> class_of_dscp_;

@@ -156,7 +156,7 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
       req.deadline_ps = std::max(req.deadline_ps, leaves_ps + ack_timeout_ps(qp));
   }
   // Early retransmission does not take a port that is stopped for a path that lost something.
-  if (retransmits_early(qp) && (transmit_control_.blocked() >> qp.packet.priority & 1) != 0)
+  if (retransmits_early(qp) && (blocked_ >> qp.packet.priority & 1) != 0)
     req.deadline_ps = std::max(req.deadline_ps, now_ps + ack_timeout_ps(qp));
   if (req.deadline_ps <= now_ps) return true;
   req.timer_queued = true;
