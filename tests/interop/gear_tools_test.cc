@@ -38,6 +38,10 @@ std::vector<std::string> targets_of_clos() {
           lab + " --for host",
           lab + " --for host --stack in-tree --network nmcli",
           lab + " --for host --network ip",
+          std::string(WEFT_SOURCE_DIR "/labs/fabric/bond.yaml --for host --network nmcli"),
+          std::string(WEFT_SOURCE_DIR "/labs/fabric/bond.yaml --for host --network ip"),
+          std::string(WEFT_SOURCE_DIR "/labs/fabric/bond.yaml --for nvue"),
+          std::string(WEFT_SOURCE_DIR "/labs/fabric/bond.yaml --for linux"),
           std::string(WEFT_SOURCE_DIR "/labs/live/e810-and-cx6.yaml --for host"),
           std::string(WEFT_SOURCE_DIR "/labs/forwarder/bridge-red-dcqcn.yaml --for linux")};
 }
@@ -90,6 +94,16 @@ TEST(GearSonic, MeetsSchema) {
     for (const std::string& file : files) all += " " + shell_quoted(file);
     const auto checked = run_command(check + all + " 2>&1");
     EXPECT_EQ(checked.status, 0) << checked.output;
+  }
+  for (const char* lab : {"lag", "bond", "telemetry-and-mirrors"}) {
+    TempDir dir;
+    std::string all;
+    for (const std::string& file :
+         emit_to(dir.file("out"), std::string(WEFT_SOURCE_DIR "/labs/fabric/") + lab + ".yaml --for sonic",
+                 "config_db.json"))
+      all += " " + shell_quoted(file);
+    const auto checked = run_command(check + all + " 2>&1");
+    EXPECT_EQ(checked.status, 0) << lab << checked.output;
   }
   TempDir dir;
   std::ofstream(dir.file("bad.json")) << R"({"PORT": {"Ethernet0": {"speed": 100000}}})";

@@ -69,8 +69,9 @@ class Emitter {
       : lab_(lab), target_(target), options_(options), plan_(routing_plan(lab)) {}
 
   tl::expected<Emission, std::vector<EmitProblem>> run() {
-    if (const lab::HostConfig* host = lab::first_with_bond(lab_)) {
-      problems_.push_back({host->name, LabPart::kModel, fmt::format("{} has a bond, which is not written", host->name),
+    if (const lab::HostConfig* host = lab::first_with_bond(lab_); host != nullptr && target_ == "containerlab") {
+      problems_.push_back({host->name, LabPart::kModel,
+                           fmt::format("{} has a bond, which is not written for containerlab", host->name),
                            "leave lag out at its links, and give each port an address"});
       return tl::unexpected(std::move(problems_));
     }

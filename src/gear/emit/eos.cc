@@ -109,11 +109,12 @@ std::string eos_address(const SwitchJob& job, const RoutedLink& link) {
 // QoS of a LAG is that of the Port-Channel, with its members' PFC.
 std::string eos_lags(const SwitchJob& job, SwitchOutput& out) {
   std::string text;
-  for (const RoutedLink& link : job.router().links) {
-    if (link.lag == 0) continue;
-    text += fmt::format("interface Port-Channel{}\n   description {}\n   mtu {}\n", link.lag,
-                        job.lab.switches[link.peer].name, std::min(job.port(link.port).mtu_B, kEosMtu_B));
-    text += job.routes() ? eos_address(job, link) : std::string("   switchport\n");
+  for (const SwitchLag& lag : job.router().lags) {
+    const ContractPort& first = job.port(lag.port());
+    const RoutedLink* link = job.link_of(lag);
+    text += fmt::format("interface Port-Channel{}\n   description {}\n   mtu {}\n", lag.number, lag.peer,
+                        std::min(first.mtu_B, kEosMtu_B));
+    text += job.routes() && link != nullptr ? eos_address(job, *link) : job.switchport_lines(first, "   ");
     text += fmt::format("   qos trust {}\n   service-profile ROCE\n!\n",
                         job.contract.qos.trust == fabric::Trust::kDscp ? "dscp" : "cos");
   }
@@ -127,7 +128,7 @@ std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
   for (const ContractPort& port : job.contract.ports) {
     const std::int64_t mtu_B = std::min(port.mtu_B, kEosMtu_B);
     if (mtu_B < port.mtu_B) out.note(fmt::format("mtu {}: EOS takes {} at most", port.mtu_B, kEosMtu_B));
-    const RoutedLink* lag = job.lag_of(port.number);
+    const SwitchLag* lag = job.lag_of(port.number);
     const bool routed = job.routes() && !port.to_host;
     text += fmt::format("interface {}\n   description {}\n   mtu {}\n   speed forced {}gfull\n   {}\n",
                         eos_port_name(job.contract.model, port), job.peer_name(port, "eos", eos_port_name), mtu_B,
@@ -136,7 +137,7 @@ std::string eos_interfaces(const SwitchJob& job, SwitchOutput& out) {
                         : port.fec == lab::Fec::kBaseR ? "error-correction encoding fire-code"
                                                        : "error-correction encoding reed-solomon");
     if (lag != nullptr) {
-      text += fmt::format("   channel-group {} mode active\n   lacp timer fast\n", lag->lag);
+      text += fmt::format("   channel-group {} mode active\n   lacp timer fast\n", lag->number);
     } else if (routed) {
       for (const RoutedLink& link : job.router().links) {
         if (link.port == port.number) text += eos_address(job, link);

@@ -130,21 +130,27 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
     made.reason = "asked for";
   }
   std::vector<std::uint32_t> taken(gpus.size());
+  std::uint32_t bonds = 0;
   for (std::uint32_t n = 0; n < host.nics.size(); ++n) {
     const lab::NicConfig& nic = host.nics[n];
     const auto gpu = nearest_gpu(host, nic, gpus, taken);
     for (std::uint32_t p = 0; p < nic.ports.size(); ++p) {
       const lab::PortRef ref{index, n, p};
       HostPort port;
+      const lab::PortRef addressed = first_of_bond(lab, ref);
+      const lab::PortConfig& config = nic.ports[addressed.port];
       port.interface = nic.ports[p].name;
-      port.device = lab::device_name(lab, ref);
+      port.second_of_bond = addressed != ref;
+      if (in_bond(lab, ref)) port.bond = fmt::format("bond{}", bonds - (port.second_of_bond ? 1U : 0U));
+      bonds += !port.bond.empty() && !port.second_of_bond ? 1 : 0;
+      port.device = lab::device_name(lab, addressed);
       port.mlx5 = is_mlx5(nic);
       port.vf = lab::is_vf(lab, ref);
       if (port.mlx5 && !port.vf) port.mst = mst_name(nic.model.pci_id, n) + (p == 0 ? "" : fmt::format(".{}", p));
-      port.address = lab::to_string(nic.ports[p].address);
-      port.prefix_bits = nic.ports[p].prefix_bits;
-      port.mtu_B = nic.ports[p].netdev_mtu_B;
-      port.vlan = nic.ports[p].vlan;
+      port.address = lab::to_string(config.address);
+      port.prefix_bits = config.prefix_bits;
+      port.mtu_B = config.netdev_mtu_B;
+      port.vlan = config.vlan;
       port.rate_bps = nic.model.line_rate_bps;
       port.min_time_between_cnps_us = nic.model.min_time_between_cnps_ps / kMicrosecond_ps;
       port.relaxed_ordering = nic.model.pcie_relaxed_ordering;
@@ -158,9 +164,9 @@ HostPlan host_plan(const lab::Lab& lab, std::uint32_t index, const RoutingPlan& 
         port.cable_m = whole_metres(link->length_mm);
         if (peer.is_switch() && !lab.switches[peer.host].forwarder && !made.scheduler)
           made.scheduler = scheduler_of(lab.switches[peer.host].qos);
-        const std::string own = lab::subnet_text(nic.ports[p].address, nic.ports[p].prefix_bits);
-        made.connected.push_back(own);
-        if (plan.routed && plan.problems.empty()) {
+        const std::string own = lab::subnet_text(config.address, config.prefix_bits);
+        if (!port.second_of_bond) made.connected.push_back(own);
+        if (plan.routed && plan.problems.empty() && !port.second_of_bond) {
           port.routes = reachable_subnets(plan, own);
           if (!port.routes.empty()) port.gateway = gateway_of(lab, plan, ref);
           port.alone = port.routes.empty();
@@ -195,7 +201,7 @@ void emit_host(const lab::Lab& lab, std::uint32_t host, const RoutingPlan& plan,
     out.note("firmware settings of virtual functions: they are those of the card, at the hypervisor");
   std::vector<std::string> alone;
   for (const HostPort& port : made.ports) {
-    if (port.alone) alone.push_back(port.interface);
+    if (port.alone) alone.push_back(port.layer3());
   }
   if (!alone.empty())
     out.note(fmt::format("routes of {} to other subnets: no link leads there from {}", fmt::join(alone, ", "),

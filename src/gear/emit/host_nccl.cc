@@ -10,7 +10,7 @@ namespace {
 std::string hca_list(const HostPlan& plan) {
   std::vector<std::string> names;
   for (const HostPort& port : plan.ports) {
-    if (port.cabled) names.push_back(port.device + ":1");
+    if (port.cabled && !port.second_of_bond) names.push_back(port.device + ":1");
   }
   return fmt::format("{}", fmt::join(names, ","));
 }
@@ -99,14 +99,24 @@ std::string host_check(const HostPlan& plan) {
   if (plan.ofed) text += "mst start && mst status\n";
   for (const HostPort& port : plan.ports) {
     if (!port.cabled) continue;
-    text += fmt::format("ibstat {}                    # Active, LinkUp, Rate {}, Ethernet\n", port.device,
-                        port.rate_bps / 1'000'000'000);
-    text += fmt::format("ibv_devinfo -v -d {} | grep -E 'active_mtu|GID'\n", port.device);
+    if (!port.second_of_bond) {
+      if (port.bond.empty()) {
+        text += fmt::format("ibstat {}                    # Active, LinkUp, Rate {}, Ethernet\n", port.device,
+                            port.rate_bps / 1'000'000'000);
+      } else {
+        text += fmt::format("cat /proc/net/bonding/{}    # 802.3ad, {} up, one aggregator\n", port.bond,
+                            fmt::join(plan.members(port.bond), " and "));
+        text += fmt::format("ibstat {}                    # Active, LinkUp, Ethernet; the ports have no devices\n",
+                            port.device);
+      }
+      text += fmt::format("ibv_devinfo -v -d {} | grep -E 'active_mtu|GID'\n", port.device);
+    }
     text += plan.ofed
                 ? fmt::format("mlnx_qos -i {}\n", port.interface)
                 : fmt::format("dcb pfc show dev {}\ndcb app show dev {} dscp-prio\n", port.interface, port.interface);
     text += fmt::format("ethtool -S {} | grep -E 'prio{}_(pause|discard)|discards_phy'\n", port.interface,
                         plan.qos.priority);
+    if (port.second_of_bond) continue;
     text += fmt::format(
         "# server: ib_send_bw -d {} -F --report_gbits -D 10 -x 3 --tclass={}\n"
         "# client: ib_send_bw -d {} -F --report_gbits -D 10 -x 3 --tclass={} {}\n",

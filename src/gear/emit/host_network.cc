@@ -1,8 +1,10 @@
 // Addresses, MTUs and routes of a host in the words of what keeps them: netplan, NetworkManager, systemd-networkd or
 // ip(8).
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "gear/emit/host_plan.h"
 
@@ -11,13 +13,17 @@ namespace {
 
 constexpr int kFirstTable = 101;  // of routes by source address, one for each port
 
+// bonding(4): LACP at its fast rate; what the host's own TCP hashes by. RDMA goes by the port of its queue pair.
+constexpr std::string_view kMode = "802.3ad", kRate = "fast", kHash = "layer3+4";
+constexpr int kLook_ms = 100;
+
 // A host with several ports answers from the port that it was asked on.
 bool by_source(const HostPlan& plan) {
-  return plan.ports.size() > 1;
+  return plan.is_multihomed();
 }
 
 std::string vlan_name(const HostPort& port) {
-  return port.vlan ? fmt::format("{}.{}", port.interface, *port.vlan) : port.interface;
+  return port.vlan ? fmt::format("{}.{}", port.layer3(), *port.vlan) : port.layer3();
 }
 
 struct HostRoute {
@@ -41,12 +47,13 @@ std::vector<HostRoute> host_routes(const HostPlan& plan, std::size_t index) {
 std::string netplan(const HostPlan& plan) {
   std::string text = host_head(plan, "/etc/netplan/60-roce.yaml, mode 600; then: netplan try") +
                      "network:\n  version: 2\n  ethernets:\n";
-  std::string vlans;
+  std::string bonds, vlans;
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const HostPort& port = plan.ports[i];
+    if (!port.bond.empty()) text += fmt::format("    {}:\n      mtu: {}\n", port.interface, port.mtu_B);
+    if (port.second_of_bond) continue;
     const int table = kFirstTable + static_cast<int>(i);
     std::string address = fmt::format("addresses: [{}/{}]\n", port.address, port.prefix_bits);
-    std::vector<std::string> lines = {address};
     std::string routes;
     for (const HostRoute& route : host_routes(plan, i)) {
       routes += fmt::format("        - {{to: {}, via: {}{}{}}}\n", route.subnet, port.gateway,
@@ -57,12 +64,37 @@ std::string netplan(const HostPlan& plan) {
     if (!routes.empty()) rest += "      routes:\n" + routes;
     if (by_source(plan) && !routes.empty())
       rest += fmt::format("      routing-policy:\n        - {{from: {}, table: {}}}\n", port.address, table);
-    text += fmt::format("    {}:\n      mtu: {}\n{}", port.interface, port.mtu_B, port.vlan ? "" : rest);
+    const std::string entry =
+        fmt::format("    {}:\n      mtu: {}\n{}", port.layer3(), port.mtu_B, port.vlan ? "" : rest);
+    if (port.bond.empty()) {
+      text += entry;
+    } else {
+      bonds += entry + fmt::format(
+                           "      interfaces: [{}]\n      parameters: {{mode: {}, lacp-rate: {}, transmit-hash-policy: "
+                           "{}, mii-monitor-interval: {}}}\n",
+                           fmt::join(plan.members(port.bond), ", "), kMode, kRate, kHash, kLook_ms);
+    }
     if (port.vlan)
       vlans += fmt::format("    {}:\n      id: {}\n      link: {}\n      mtu: {}\n{}", vlan_name(port), *port.vlan,
-                           port.interface, port.mtu_B, rest);
+                           port.layer3(), port.mtu_B, rest);
   }
+  if (!bonds.empty()) text += "  bonds:\n" + bonds;
   return vlans.empty() ? text : text + "  vlans:\n" + vlans;
+}
+
+// The members are brought up before the bond.
+std::string nmcli_bond(const HostPlan& plan, const HostPort& port) {
+  std::string text = fmt::format(
+      "nmcli connection add type bond con-name {} ifname {} bond.options "
+      "mode={},lacp_rate={},xmit_hash_policy={},miimon={}{}\nnmcli connection modify {} 802-3-ethernet.mtu {}\n",
+      port.bond, port.bond, kMode, kRate, kHash, kLook_ms,
+      port.vlan ? " ipv4.method disabled ipv6.method disabled" : "", port.bond, port.mtu_B);
+  for (const std::string& member : plan.members(port.bond))
+    text += fmt::format(
+        "nmcli connection add type ethernet con-name {} ifname {} master {}\n"
+        "nmcli connection modify {} 802-3-ethernet.mtu {}\nnmcli connection up {}\n",
+        member, member, port.bond, member, port.mtu_B, member);
+  return text;
 }
 
 std::string nmcli(const HostPlan& plan) {
@@ -70,19 +102,24 @@ std::string nmcli(const HostPlan& plan) {
       "#!/bin/sh\n" + host_head(plan, "NetworkManager; 802-3-ethernet.mtu is the key, ipv4 has none") + "set -eu\n";
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const HostPort& port = plan.ports[i];
+    if (port.second_of_bond) continue;
     const std::string name = vlan_name(port);
-    if (port.vlan) {
+    if (!port.bond.empty()) {
+      text += nmcli_bond(plan, port);
+    } else if (port.vlan) {
       text += fmt::format(
           "nmcli connection add type ethernet con-name {} ifname {} ipv4.method disabled ipv6.method disabled\n"
-          "nmcli connection modify {} 802-3-ethernet.mtu {}\n"
-          "nmcli connection add type vlan con-name {} ifname {} dev {} id {}\n",
-          port.interface, port.interface, port.interface, port.mtu_B, name, name, port.interface, *port.vlan);
+          "nmcli connection modify {} 802-3-ethernet.mtu {}\n",
+          port.interface, port.interface, port.interface, port.mtu_B);
     } else {
       text += fmt::format(
           "nmcli connection add type ethernet con-name {} ifname {}\nnmcli connection modify {} 802-3-ethernet.mtu "
           "{}\n",
           name, name, name, port.mtu_B);
     }
+    if (port.vlan)
+      text += fmt::format("nmcli connection add type vlan con-name {} ifname {} dev {} id {}\n", name, name,
+                          port.layer3(), *port.vlan);
     text += fmt::format("nmcli connection modify {} ipv4.method manual ipv4.addresses {}/{}\n", name, port.address,
                         port.prefix_bits);
     const int table = kFirstTable + static_cast<int>(i);
@@ -103,10 +140,17 @@ std::string ip_script(const HostPlan& plan) {
   std::string text = "#!/bin/sh\n" + host_head(plan, "ip(8); lost at a reboot") + "set -eu\n";
   for (std::size_t i = 0; i < plan.ports.size(); ++i) {
     const HostPort& port = plan.ports[i];
+    if (port.second_of_bond) continue;
     const std::string name = vlan_name(port);
-    text += fmt::format("ip link set dev {} mtu {} up\n", port.interface, port.mtu_B);
+    if (!port.bond.empty()) {
+      text += fmt::format("ip link add name {} type bond mode {} miimon {} lacp_rate {} xmit_hash_policy {}\n",
+                          port.bond, kMode, kLook_ms, kRate, kHash);
+      for (const std::string& member : plan.members(port.bond))
+        text += fmt::format("ip link set dev {} down\nip link set dev {} master {}\n", member, member, port.bond);
+    }
+    text += fmt::format("ip link set dev {} mtu {} up\n", port.layer3(), port.mtu_B);
     if (port.vlan)
-      text += fmt::format("ip link add link {} name {} mtu {} type vlan id {}\nip link set dev {} up\n", port.interface,
+      text += fmt::format("ip link add link {} name {} mtu {} type vlan id {}\nip link set dev {} up\n", port.layer3(),
                           name, port.mtu_B, *port.vlan, name);
     text += fmt::format("ip address replace {}/{} dev {}\n", port.address, port.prefix_bits, name);
     const int table = kFirstTable + static_cast<int>(i);
@@ -135,8 +179,18 @@ void networkd(const HostPlan& plan, SwitchOutput& out) {
     if (by_source(plan) && !port.gateway.empty())
       layer3 += fmt::format("\n[RoutingPolicyRule]\nFrom={}\nTable={}\n", port.address, table);
     const std::string head = host_head(plan, "/etc/systemd/network");
-    out.file(fmt::format("10-{}.network", port.interface),
-             head + fmt::format("[Match]\nName={}\n\n[Link]\nMTUBytes={}\n", port.interface, port.mtu_B) +
+    if (!port.bond.empty())
+      out.file(fmt::format("10-{}.network", port.interface),
+               head + fmt::format("[Match]\nName={}\n\n[Link]\nMTUBytes={}\n\n[Network]\nBond={}\n", port.interface,
+                                  port.mtu_B, port.bond));
+    if (port.second_of_bond) continue;
+    if (!port.bond.empty())
+      out.file(fmt::format("10-{}.netdev", port.bond),
+               head + fmt::format("[NetDev]\nName={}\nKind=bond\nMTUBytes={}\n\n[Bond]\nMode={}\nLACPTransmitRate={}\n"
+                                  "TransmitHashPolicy={}\nMIIMonitorSec={}ms\n",
+                                  port.bond, port.mtu_B, kMode, kRate, kHash, kLook_ms));
+    out.file(fmt::format("10-{}.network", port.layer3()),
+             head + fmt::format("[Match]\nName={}\n\n[Link]\nMTUBytes={}\n", port.layer3(), port.mtu_B) +
                  (port.vlan ? fmt::format("\n[Network]\nVLAN={}\n", name) : layer3));
     if (!port.vlan) continue;
     out.file(fmt::format("10-{}.netdev", name),
@@ -167,7 +221,7 @@ void host_network(const HostPlan& plan, Network network, SwitchOutput& out) {
 
 std::string host_sysctl(const HostPlan& plan) {
   std::string text = host_head(plan, "/etc/sysctl.d/90-roce.conf");
-  if (plan.ports.size() > 1) {
+  if (plan.is_multihomed()) {
     text +=
         "# several ports: each answers ARP for its own address only, and replies may come by another\n"
         "net.ipv4.conf.all.arp_announce = 2\nnet.ipv4.conf.all.arp_ignore = 1\nnet.ipv4.conf.all.rp_filter = 2\n";

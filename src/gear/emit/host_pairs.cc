@@ -30,11 +30,11 @@ void perftest_pairs(const lab::Lab& lab, const RoutingPlan& plan, const EmitOpti
   std::vector<PairEnd> ends;
   std::int64_t rate_bps = 0;
   for (const HostPlan& host : hosts) {
-    const auto cabled =
-        std::count_if(host.ports.begin(), host.ports.end(), [](const auto& port) { return port.cabled; });
+    const auto cabled = std::count_if(host.ports.begin(), host.ports.end(),
+                                      [](const auto& port) { return port.cabled && !port.second_of_bond; });
     std::size_t rail = 0;
     for (const HostPort& port : host.ports) {
-      if (!port.cabled) continue;
+      if (!port.cabled || port.second_of_bond) continue;
       ends.push_back({cabled == 1 ? host.name : fmt::format("{}.{}", host.name, port.device), host.name,
                       host.connected[rail], &port, rail});
       ++rail;

@@ -2,6 +2,7 @@
 // cable and routes; of the host its QoS, its drivers, its GPUs. The values are those that the simulation runs with.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -15,10 +16,12 @@
 namespace weft::gear {
 
 struct HostPort {
-  std::string interface;  // the lab's name of the port
-  std::string device;     // "mlx5_0"
-  std::string mst;        // "mt4119_pciconf0"
-  std::string address;    // "10.0.0.1"
+  std::string interface;        // the lab's name of the port
+  std::string bond;             // "bond0": the interface that it is a member of, and has its addresses; empty: none
+  bool second_of_bond = false;  // the first one speaks for the bond
+  std::string device;           // "mlx5_0", "mlx5_bond_0"
+  std::string mst;              // "mt4119_pciconf0"
+  std::string address;          // "10.0.0.1"
   std::uint32_t prefix_bits = 0;
   std::int64_t mtu_B = 0;
   std::optional<std::uint16_t> vlan;
@@ -35,6 +38,8 @@ struct HostPort {
   bool cabled = false;
   bool mlx5 = true;  // its driver; else irdma
   bool vf = false;   // a virtual function: the card's firmware is the hypervisor's
+
+  const std::string& layer3() const { return bond.empty() ? interface : bond; }
 };
 
 // Scheduling of the host's traffic classes: as at the switch that it is connected to.
@@ -66,6 +71,17 @@ struct HostPlan {
 
   std::uint32_t traffic_class() const { return qos.dscp * 4u + (qos.ect ? 2u : 0u); }  // the ToS byte
   bool is_pfc(std::size_t priority) const { return (qos.pfc_mask >> priority & 1) != 0; }
+  // Interfaces of a bond.
+  std::vector<std::string> members(const std::string& bond) const {
+    std::vector<std::string> names;
+    for (const HostPort& port : ports)
+      if (port.bond == bond) names.push_back(port.interface);
+    return names;
+  }
+  // Several interfaces with addresses of their own.
+  bool is_multihomed() const {
+    return std::count_if(ports.begin(), ports.end(), [](const HostPort& port) { return !port.second_of_bond; }) > 1;
+  }
 };
 
 // GPUs that a host's own programs have: not those that its virtual machines were given.

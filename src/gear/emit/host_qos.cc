@@ -72,9 +72,12 @@ std::string ofed_port(const HostPlan& plan, const HostPort& port) {
 std::string ofed_rdma(const HostPlan& plan, const HostPort& port) {
   const nic::PortQos& qos = plan.qos;
   const bool dcqcn = qos.congestion.kind == nic::CongestionKind::kDcqcn;
-  std::string text = fmt::format("cma_roce_mode -d {} -p 1 -m 2\ncma_roce_tos -d {} -t {}\n", port.device, port.device,
-                                 plan.traffic_class());
-  text += fmt::format("echo {} > /sys/class/infiniband/{}/tc/1/traffic_class\n", plan.traffic_class(), port.device);
+  std::string text;
+  if (!port.second_of_bond) {
+    text += fmt::format("cma_roce_mode -d {} -p 1 -m 2\ncma_roce_tos -d {} -t {}\n", port.device, port.device,
+                        plan.traffic_class());
+    text += fmt::format("echo {} > /sys/class/infiniband/{}/tc/1/traffic_class\n", plan.traffic_class(), port.device);
+  }
   const std::string ecn = fmt::format("/sys/class/net/{}/ecn", port.interface);
   for (std::size_t priority = 0; priority < 8; ++priority) {
     const int on = dcqcn && (qos.cc_prio_mask >> priority & 1) != 0 ? 1 : 0;
@@ -125,10 +128,12 @@ std::string kernel_port(const HostPlan& plan, const HostPort& port) {
 std::string kernel_rdma(const HostPlan& plan, const HostPort& port) {
   const nic::PortQos& qos = plan.qos;
   const std::string cma = "/sys/kernel/config/rdma_cm/" + port.device;
-  std::string text = fmt::format(
-      "modprobe rdma_cm\nmkdir -p {}\necho 'RoCE v2' > {}/ports/1/default_roce_mode\necho {} > "
-      "{}/ports/1/default_roce_tos\n",
-      cma, cma, plan.traffic_class(), cma);
+  std::string text;
+  if (!port.second_of_bond)
+    text += fmt::format(
+        "modprobe rdma_cm\nmkdir -p {}\necho 'RoCE v2' > {}/ports/1/default_roce_mode\necho {} > "
+        "{}/ports/1/default_roce_tos\n",
+        cma, cma, plan.traffic_class(), cma);
   if (!port.mlx5) {
     return text + fmt::format(
                       "pci=$(basename \"$(readlink -f /sys/class/net/{}/device)\")\n"
@@ -189,8 +194,8 @@ std::string host_qos_script(const HostPlan& plan, SwitchOutput& out) {
     }
     text +=
         plan.ofed ? ofed_port(plan, port) + ofed_rdma(plan, port) : kernel_port(plan, port) + kernel_rdma(plan, port);
-    if (!qos.trust_dscp && port.vlan) {
-      text += fmt::format("ip link set dev {}.{} type vlan egress-qos-map 0:0 {}:{}\n", port.interface, *port.vlan,
+    if (!qos.trust_dscp && port.vlan && !port.second_of_bond) {
+      text += fmt::format("ip link set dev {}.{} type vlan egress-qos-map 0:0 {}:{}\n", port.layer3(), *port.vlan,
                           qos.priority, qos.priority);
     }
   }

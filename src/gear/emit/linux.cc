@@ -91,18 +91,16 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
 std::vector<std::string> bond_commands(const SwitchJob& job) {
   const lab::SwitchConfig& device = job.lab.switches[job.device];
   std::vector<std::string> commands;
-  for (const RoutedLink& link : job.router().links) {
-    if (link.lag == 0) continue;
+  for (const SwitchLag& lag : job.router().lags) {
     commands.push_back(
         fmt::format("ip link add name bond{} type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy {}",
-                    link.lag, job.hashes_ports() ? "layer3+4" : "layer2+3"));
-    for (std::uint32_t member : link.members) {
+                    lag.number, job.hashes_ports() ? "layer3+4" : "layer2+3"));
+    for (std::uint32_t member : lag.members) {
       const std::string& name = device.ports[member - 1].name;
       commands.push_back(fmt::format("ip link set dev {} down", name));
-      commands.push_back(fmt::format("ip link set dev {} master bond{}", name, link.lag));
+      commands.push_back(fmt::format("ip link set dev {} master bond{}", name, lag.number));
     }
-    commands.push_back(
-        fmt::format("ip link set dev bond{} mtu {} up", link.lag, device.ports[link.members.front() - 1].mtu_B));
+    commands.push_back(fmt::format("ip link set dev bond{} mtu {} up", lag.number, device.ports[lag.port() - 1].mtu_B));
   }
   return commands;
 }
@@ -119,11 +117,11 @@ std::string bond_lines(const SwitchJob& job) {
 std::vector<std::string> bridge_ports(const SwitchJob& job, const std::vector<std::uint32_t>& numbers) {
   std::vector<std::string> names;
   for (std::uint32_t number : numbers) {
-    const RoutedLink* lag = job.lag_of(number);
+    const SwitchLag* lag = job.lag_of(number);
     if (lag == nullptr) {
       names.push_back(job.lab.switches[job.device].ports[number - 1].name);
-    } else if (lag->port == number) {
-      names.push_back(fmt::format("bond{}", lag->lag));
+    } else if (lag->port() == number) {
+      names.push_back(fmt::format("bond{}", lag->number));
     }
   }
   return names;
@@ -141,9 +139,7 @@ void emit_linux(const SwitchJob& job, SwitchOutput& out) {
   }
   // Routed: a bridge for each subnet of hosts, links to switches by themselves.
   for (const RoutedVlan& vlan : job.router().vlans) {
-    std::vector<std::string> members;
-    for (std::uint32_t port : vlan.ports) members.push_back(job.port(port).name);
-    if (job.routes()) bridges += linux_bridge(linux_vlan_name(vlan), members);
+    if (job.routes()) bridges += linux_bridge(linux_vlan_name(vlan), bridge_ports(job, vlan.ports));
   }
   if (!job.routes()) bridges = linux_bridge("br0", bridge_ports(job, numbers));
   note_mirrors(job, out, "this script has no tc action mirred for it");

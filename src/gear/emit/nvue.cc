@@ -65,13 +65,12 @@ std::string nvue_ports(const SwitchJob& job) {
 // A bond is LACP's unless it says static; its fast rate is the default. layer3+4 is what the system hashes by itself.
 std::string nvue_lags(const SwitchJob& job) {
   std::string text;
-  for (const RoutedLink& link : job.router().links) {
-    if (link.lag == 0) continue;
+  for (const SwitchLag& lag : job.router().lags) {
     const auto members =
-        job.member_names(link, [](const fabric::SwitchModel&, const ContractPort& each) { return each.name; });
-    text += fmt::format("nv set interface bond{} bond member {}\nnv set interface bond{} link mtu {}\n", link.lag,
-                        fmt::join(members, ","), link.lag, job.port(link.port).mtu_B);
-    if (!job.routes()) text += fmt::format("nv set interface bond{} bridge domain br_default\n", link.lag);
+        job.member_names(lag, [](const fabric::SwitchModel&, const ContractPort& each) { return each.name; });
+    text += fmt::format("nv set interface bond{} bond member {}\nnv set interface bond{} link mtu {}\n", lag.number,
+                        fmt::join(members, ","), lag.number, job.port(lag.port()).mtu_B);
+    if (!job.routes()) text += fmt::format("nv set interface bond{} bridge domain br_default\n", lag.number);
   }
   if (text.empty() || job.hashes_ports()) return text;
   for (const char* field : {"source-mac", "destination-mac", "source-ip", "destination-ip"})
@@ -91,11 +90,12 @@ std::string nvue_routing(const SwitchJob& job) {
       "nv set vrf default router bgp peer-group FABRIC timers hold 9\n",
       router.loopback, router.asn, router.loopback);
   for (const RoutedVlan& vlan : router.vlans) {
-    for (std::uint32_t port : vlan.ports)
-      text +=
-          vlan.tagged
-              ? fmt::format("nv set interface {} bridge domain br_default vlan {}\n", job.port(port).name, vlan.id)
-              : fmt::format("nv set interface {} bridge domain br_default access {}\n", job.port(port).name, vlan.id);
+    for (std::uint32_t port : vlan.ports) {
+      const SwitchLag* lag = job.lag_of(port);
+      text += fmt::format("nv set interface {} bridge domain br_default {} {}\n",
+                          lag == nullptr ? job.port(port).name : fmt::format("bond{}", lag->number),
+                          vlan.tagged ? "vlan" : "access", vlan.id);
+    }
     text += fmt::format("nv set bridge domain br_default vlan {}\nnv set interface vlan{} ipv4 address {}/{}\n",
                         vlan.id, vlan.id, vlan.gateway, vlan.prefix_bits);
     text += fmt::format("nv set vrf default router bgp address-family ipv4-unicast network {}\n", vlan.subnet);

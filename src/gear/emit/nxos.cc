@@ -102,11 +102,13 @@ std::string nxos_policies(const Contract& contract, std::uint32_t port) {
 // Members take the policies of their port-channel.
 std::string nxos_lags(const SwitchJob& job) {
   std::string text;
-  for (const RoutedLink& link : job.router().links) {
-    if (link.lag == 0) continue;
-    text += fmt::format("interface port-channel{}\n  description {}\n", link.lag, job.lab.switches[link.peer].name);
-    text += job.routes() ? "  no switchport\n" + nxos_address(job, link) : std::string("  switchport\n");
-    text += fmt::format("  mtu {}\n", job.port(link.port).mtu_B) + nxos_policies(job.contract, link.port);
+  for (const SwitchLag& lag : job.router().lags) {
+    const ContractPort& first = job.port(lag.port());
+    const RoutedLink* link = job.link_of(lag);
+    text += fmt::format("interface port-channel{}\n  description {}\n", lag.number, lag.peer);
+    text += job.routes() && link != nullptr ? "  no switchport\n" + nxos_address(job, *link)
+                                            : job.switchport_lines(first, "  ");
+    text += fmt::format("  mtu {}\n", first.mtu_B) + nxos_policies(job.contract, lag.port());
   }
   return text;
 }
@@ -122,11 +124,11 @@ std::string nxos_interfaces(const SwitchJob& job) {
                         : port.fec == lab::Fec::kBaseR ? "fc-fec"
                                                        : "rs-fec",
                         port.mtu_B);
-    const RoutedLink* lag = job.lag_of(port.number);
+    const SwitchLag* lag = job.lag_of(port.number);
     const bool routed = job.routes() && !port.to_host;
     if (lag != nullptr) {
       text += fmt::format("  {}switchport\n  lacp rate fast\n  channel-group {} force mode active\n  no shutdown\n",
-                          routed ? "no " : "", lag->lag);
+                          routed ? "no " : "", lag->number);
       continue;  // the rest is the port-channel's
     }
     if (routed) {

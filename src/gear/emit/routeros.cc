@@ -82,12 +82,10 @@ std::string routeros_pfc(const Contract& contract, SwitchOutput& out) {
 std::string routeros_lags(const SwitchJob& job) {
   if (!job.has_lag()) return "";
   std::string text = "/interface bonding\n";
-  for (const RoutedLink& link : job.router().links) {
-    if (link.lag > 0)
-      text += fmt::format("add name=bond{} mode=802.3ad lacp-rate=1sec transmit-hash-policy={} mtu={} slaves={}\n",
-                          link.lag, job.hashes_ports() ? "layer-3-and-4" : "layer-2-and-3", job.port(link.port).mtu_B,
-                          fmt::join(job.member_names(link, routeros_port_name), ","));
-  }
+  for (const SwitchLag& lag : job.router().lags)
+    text += fmt::format("add name=bond{} mode=802.3ad lacp-rate=1sec transmit-hash-policy={} mtu={} slaves={}\n",
+                        lag.number, job.hashes_ports() ? "layer-3-and-4" : "layer-2-and-3", job.port(lag.port()).mtu_B,
+                        fmt::join(job.member_names(lag, routeros_port_name), ","));
   return text;
 }
 
@@ -119,10 +117,11 @@ std::string routeros_ports(const SwitchJob& job) {
   text += routeros_lags(job);
   text += "/interface bridge\nadd name=bridge\n/interface bridge port\n";
   for (const ContractPort& port : contract.ports) {
-    const RoutedLink* lag = job.lag_of(port.number);
-    if (lag != nullptr && lag->port == port.number && !job.routes())
-      text += fmt::format("add bridge=bridge interface=bond{}\n", lag->lag);
-    if (lag == nullptr && (port.to_host || !job.routes()))
+    if (job.routes() && !port.to_host) continue;
+    const SwitchLag* lag = job.lag_of(port.number);
+    if (lag != nullptr && lag->port() == port.number)
+      text += fmt::format("add bridge=bridge interface=bond{}\n", lag->number);
+    if (lag == nullptr)
       text += fmt::format("add bridge=bridge interface={}\n", routeros_port_name(contract.model, port));
   }
   return text;

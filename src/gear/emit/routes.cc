@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace weft::gear {
 namespace {
@@ -64,17 +65,17 @@ class Planner {
       if (link.a.is_switch() && link.b.is_switch()) {
         const std::string a = v4_text(next_link), b = v4_text(next_link + 1);
         next_link += 2;
-        add_link(link, link.a, link.b.host, a, b);
-        add_link(link, link.b, link.a.host, b, a);
+        plan_.routers[link.a.host].links.push_back({link.a.port + 1, link.b.host, a, b});
+        plan_.routers[link.b.host].links.push_back({link.b.port + 1, link.a.host, b, a});
       } else if (link.a.is_switch() != link.b.is_switch()) {
         const bool a_is_switch = link.a.is_switch();
-        add_host(a_is_switch ? link.a : link.b, a_is_switch ? link.b : link.a);
+        add_host(a_is_switch ? link.a : link.b, first_of_bond(lab_, a_is_switch ? link.b : link.a));
       }
     }
+    for (const lab::LagConfig& lag : lab_.lags) add_lag(lag);
     for (Router& router : plan_.routers) {
+      number_lags(router);
       std::sort(router.links.begin(), router.links.end(), [](const auto& x, const auto& y) { return x.port < y.port; });
-      std::uint32_t lag = 0;
-      for (RoutedLink& link : router.links) link.lag = link.members.empty() ? 0 : ++lag;
       for (RoutedVlan& vlan : router.vlans) std::sort(vlan.ports.begin(), vlan.ports.end());
     }
     plan_.routed = homes_.size() > 1;
@@ -104,17 +105,42 @@ class Planner {
     }
   }
 
-  void add_link(const lab::LinkConfig& link, const lab::PortRef& end, std::uint32_t peer, const std::string& address,
-                const std::string& peer_address) {
-    RoutedLink made{end.port + 1, peer, address, peer_address, 0, {}};
-    const std::vector<std::uint32_t> links = link.lag ? lab_.lags[*link.lag].links : std::vector<std::uint32_t>{};
-    for (std::uint32_t each : links) {
-      const lab::LinkConfig& member = lab_.links[each];
-      made.members.push_back((member.a.host == end.host ? member.a : member.b).port + 1);
+  void add_lag(const lab::LagConfig& lag) {
+    const lab::LinkConfig& first = lab_.links[lag.links.front()];
+    for (const auto& [end, peer] : {std::pair(first.a, first.b), std::pair(first.b, first.a)}) {
+      if (!end.is_switch()) continue;
+      SwitchLag made;
+      made.peer = peer.is_switch() ? lab_.switches[peer.host].name : lab_.hosts[peer.host].name;
+      for (std::uint32_t each : lag.links) {
+        const lab::LinkConfig& member = lab_.links[each];
+        const bool ends_by_a = member.a.is_switch() && member.a.host == end.host;
+        made.members.push_back((ends_by_a ? member.a : member.b).port + 1);
+      }
+      std::sort(made.members.begin(), made.members.end());
+      plan_.routers[end.host].lags.push_back(std::move(made));
     }
-    std::sort(made.members.begin(), made.members.end());
-    if (!made.members.empty()) made.port = made.members.front();
-    plan_.routers[end.host].links.push_back(std::move(made));
+  }
+
+  // The first port of each LAG stands for it.
+  static void number_lags(Router& router) {
+    std::sort(router.lags.begin(), router.lags.end(), [](const auto& x, const auto& y) { return x.port() < y.port(); });
+    const auto lag_of = [&](std::uint32_t port) {
+      return std::find_if(router.lags.begin(), router.lags.end(), [&](const SwitchLag& lag) {
+        return std::find(lag.members.begin(), lag.members.end(), port) != lag.members.end();
+      });
+    };
+    std::uint32_t number = 0;
+    for (SwitchLag& lag : router.lags) lag.number = ++number;
+    for (RoutedLink& link : router.links) {
+      const auto lag = lag_of(link.port);
+      if (lag == router.lags.end()) continue;
+      link.port = lag->port();
+      link.lag = lag->number;
+    }
+    for (RoutedVlan& vlan : router.vlans) {
+      for (std::uint32_t& port : vlan.ports)
+        if (const auto lag = lag_of(port); lag != router.lags.end()) port = lag->port();
+    }
   }
 
   void add_host(const lab::PortRef& device, const lab::PortRef& host) {

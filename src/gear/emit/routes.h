@@ -18,7 +18,7 @@ struct RoutedVlan {
   std::string gateway;  // "10.0.0.254"
   std::uint32_t prefix_bits = 0;
   bool tagged = false;               // hosts send the tag
-  std::vector<std::uint32_t> ports;  // numbers from 1
+  std::vector<std::uint32_t> ports;  // numbers from 1; of a LAG its first
 };
 
 struct RoutedLink {
@@ -26,8 +26,15 @@ struct RoutedLink {
   std::uint32_t peer = 0;  // switch
   std::string address;     // "10.254.0.0", of the numbered variant: a /31
   std::string peer_address;
-  std::uint32_t lag = 0;               // its number on this switch, from 1; 0: one cable
-  std::vector<std::uint32_t> members;  // ports of the LAG
+  std::uint32_t lag = 0;  // number; 0: one cable
+};
+
+// A LAG to another switch, over which it routes, or to the bond of a host, which is in a VLAN.
+struct SwitchLag {
+  std::uint32_t number = 0;            // on this switch, from 1
+  std::vector<std::uint32_t> members;  // numbers of ports
+  std::string peer;                    // node
+  std::uint32_t port() const { return members.front(); }
 };
 
 struct Router {
@@ -35,6 +42,7 @@ struct Router {
   std::string loopback;  // "10.255.0.1"
   std::vector<RoutedVlan> vlans;
   std::vector<RoutedLink> links;
+  std::vector<SwitchLag> lags;
 };
 
 struct RoutingPlan {

@@ -254,20 +254,19 @@ class SonicWriter {
     }
   }
 
-  static std::string lag_name(const RoutedLink& link) { return fmt::format("PortChannel{}", link.lag); }
+  static std::string lag_name(std::uint32_t number) { return fmt::format("PortChannel{}", number); }
 
   void lags() {
-    for (const RoutedLink& link : job_.router().links) {
-      if (link.lag == 0) continue;
-      Json& entry = json_["PORTCHANNEL"][lag_name(link)];
+    for (const SwitchLag& lag : job_.router().lags) {
+      const std::string name = lag_name(lag.number);
+      Json& entry = json_["PORTCHANNEL"][name];
       entry["admin_status"] = "up";
       entry["lacp_key"] = "auto";
       entry["fast_rate"] = "true";
       entry["min_links"] = "1";
-      entry["mtu"] = number(job_.port(link.port).mtu_B);
-      for (std::uint32_t member : link.members)
-        json_["PORTCHANNEL_MEMBER"][fmt::format("{}|{}", lag_name(link), job_.port(member).sonic_name)] =
-            Json::object();
+      entry["mtu"] = number(job_.port(lag.port()).mtu_B);
+      for (std::uint32_t member : lag.members)
+        json_["PORTCHANNEL_MEMBER"][fmt::format("{}|{}", name, job_.port(member).sonic_name)] = Json::object();
     }
     if (!job_.has_lag()) return;
     Json& fields = json_["SWITCH_HASH"]["GLOBAL"]["lag_hash"];
@@ -286,14 +285,16 @@ class SonicWriter {
     for (const RoutedVlan& vlan : router.vlans) {
       const std::string name = capital_vlan_name(vlan);
       json_["VLAN"][name]["vlanid"] = number(vlan.id);
-      for (std::uint32_t port : vlan.ports)
-        json_["VLAN_MEMBER"][fmt::format("{}|{}", name, job_.port(port).sonic_name)]["tagging_mode"] =
-            vlan.tagged ? "tagged" : "untagged";
+      for (std::uint32_t port : vlan.ports) {
+        const SwitchLag* lag = job_.lag_of(port);
+        const std::string member = lag == nullptr ? job_.port(port).sonic_name : lag_name(lag->number);
+        json_["VLAN_MEMBER"][fmt::format("{}|{}", name, member)]["tagging_mode"] = vlan.tagged ? "tagged" : "untagged";
+      }
       json_["VLAN_INTERFACE"][name] = Json::object();
       json_["VLAN_INTERFACE"][fmt::format("{}|{}/{}", name, vlan.gateway, vlan.prefix_bits)] = Json::object();
     }
     for (const RoutedLink& link : router.links) {
-      const std::string port = link.lag > 0 ? lag_name(link) : job_.port(link.port).sonic_name;
+      const std::string port = link.lag > 0 ? lag_name(link.lag) : job_.port(link.port).sonic_name;
       Json& interfaces = json_[link.lag > 0 ? "PORTCHANNEL_INTERFACE" : "INTERFACE"];
       interfaces[port] = Json::object();
       if (!job_.options.numbered) {

@@ -37,9 +37,16 @@ std::string SwitchJob::switchport_lines(const ContractPort& port, std::string_vi
   return text;
 }
 
-const RoutedLink* SwitchJob::lag_of(std::uint32_t number) const {
+const SwitchLag* SwitchJob::lag_of(std::uint32_t number) const {
+  for (const SwitchLag& lag : router().lags) {
+    if (std::find(lag.members.begin(), lag.members.end(), number) != lag.members.end()) return &lag;
+  }
+  return nullptr;
+}
+
+const RoutedLink* SwitchJob::link_of(const SwitchLag& lag) const {
   for (const RoutedLink& link : router().links) {
-    if (std::find(link.members.begin(), link.members.end(), number) != link.members.end()) return &link;
+    if (link.lag == lag.number) return &link;
   }
   return nullptr;
 }
@@ -48,14 +55,10 @@ std::string SwitchJob::link_name(const RoutedLink& link, std::string_view lag, P
   return link.lag > 0 ? fmt::format("{}{}", lag, link.lag) : name(contract.model, port(link.port));
 }
 
-std::vector<std::string> SwitchJob::member_names(const RoutedLink& link, PortNamer name) const {
+std::vector<std::string> SwitchJob::member_names(const SwitchLag& lag, PortNamer name) const {
   std::vector<std::string> names;
-  for (std::uint32_t member : link.members) names.push_back(name(contract.model, port(member)));
+  for (std::uint32_t member : lag.members) names.push_back(name(contract.model, port(member)));
   return names;
-}
-
-bool SwitchJob::has_lag() const {
-  return std::any_of(router().links.begin(), router().links.end(), [](const RoutedLink& each) { return each.lag > 0; });
 }
 
 ContractPort named_port(const lab::SwitchConfig& device, std::uint32_t number) {

@@ -32,13 +32,15 @@ struct SwitchJob {
   // The other end of a cable: "spine0:Ethernet4/1" where that switch runs the target too, else as the lab has it.
   std::string peer_name(const ContractPort& port, std::string_view target, PortNamer name) const;
   // The LAG that a port is a member of, or null.
-  const RoutedLink* lag_of(std::uint32_t port) const;
+  const SwitchLag* lag_of(std::uint32_t port) const;
+  // What is routed over a LAG, or null: a host's bond.
+  const RoutedLink* link_of(const SwitchLag& lag) const;
   // What routes over a link: the LAG, as `lag` and its number, or the port.
   std::string link_name(const RoutedLink& link, std::string_view lag, PortNamer name) const;
   // Members of a LAG, as the system names them.
-  std::vector<std::string> member_names(const RoutedLink& link, PortNamer name) const;
+  std::vector<std::string> member_names(const SwitchLag& lag, PortNamer name) const;
   bool hashes_ports() const { return lab.switches[device].routing.lag_hash_ports; }
-  bool has_lag() const;
+  bool has_lag() const { return !router().lags.empty(); }
   // `switchport` with the VLAN of the hosts behind a port, as EOS and NX-OS both write it, each line behind `indent`.
   std::string switchport_lines(const ContractPort& port, std::string_view indent) const;
 };
