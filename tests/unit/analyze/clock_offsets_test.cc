@@ -126,8 +126,8 @@ TEST_F(ClockOffsetsTest, LongCapturesAreThinnedOut) {
   exchange(200'000, 10'000, ahead_by(5'000'000'000));
   ASSERT_EQ(clocks.offsets().size(), 1u);
   EXPECT_LE(std::abs(clocks.offsets()[0].ahead_ns - 5'000'000'000), 2'000);
-  EXPECT_GT(clocks.offsets()[0].packets, 1'000u);
-  EXPECT_LT(clocks.offsets()[0].packets, 10'000u);
+  EXPECT_GT(clocks.offsets()[0].packets, 250u);
+  EXPECT_LE(clocks.offsets()[0].packets, 1'024u);
 }
 
 // Files 0 and 2 share nothing: both are held against file 1.
