@@ -143,10 +143,8 @@ std::string ip_script(const HostPlan& plan) {
     if (port.second_of_bond) continue;
     const std::string name = vlan_name(port);
     if (!port.bond.empty()) {
-      text += fmt::format("ip link add name {} type bond mode {} miimon {} lacp_rate {} xmit_hash_policy {}\n",
-                          port.bond, kMode, kLook_ms, kRate, kHash);
-      for (const std::string& member : plan.members(port.bond))
-        text += fmt::format("ip link set dev {} down\nip link set dev {} master {}\n", member, member, port.bond);
+      for (const std::string& command : bond_commands(port.bond, plan.members(port.bond), kHash))
+        text += command + "\n";
     }
     text += fmt::format("ip link set dev {} mtu {} up\n", port.layer3(), port.mtu_B);
     if (port.vlan)

@@ -88,18 +88,26 @@ std::string linux_port(const Contract& contract, const ContractPort& port, Switc
 }  // namespace
 
 // miimon sees a loss of signal within 100 ms; LACP at its fast rate what has a signal and carries nothing, in 3 s.
+std::vector<std::string> bond_commands(const std::string& bond, const std::vector<std::string>& members,
+                                       std::string_view hash) {
+  std::vector<std::string> commands = {fmt::format(
+      "ip link add name {} type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy {}", bond, hash)};
+  for (const std::string& member : members) {
+    commands.push_back(fmt::format("ip link set dev {} down", member));
+    commands.push_back(fmt::format("ip link set dev {} master {}", member, bond));
+  }
+  return commands;
+}
+
 std::vector<std::string> bond_commands(const SwitchJob& job) {
   const lab::SwitchConfig& device = job.lab.switches[job.device];
+  const std::string_view hash = job.hashes_ports() ? "layer3+4" : "layer2+3";
   std::vector<std::string> commands;
   for (const SwitchLag& lag : job.router().lags) {
-    commands.push_back(
-        fmt::format("ip link add name bond{} type bond mode 802.3ad miimon 100 lacp_rate fast xmit_hash_policy {}",
-                    lag.number, job.hashes_ports() ? "layer3+4" : "layer2+3"));
-    for (std::uint32_t member : lag.members) {
-      const std::string& name = device.ports[member - 1].name;
-      commands.push_back(fmt::format("ip link set dev {} down", name));
-      commands.push_back(fmt::format("ip link set dev {} master bond{}", name, lag.number));
-    }
+    std::vector<std::string> members;
+    for (std::uint32_t member : lag.members) members.push_back(device.ports[member - 1].name);
+    const auto made = bond_commands(fmt::format("bond{}", lag.number), members, hash);
+    commands.insert(commands.end(), made.begin(), made.end());
     commands.push_back(fmt::format("ip link set dev bond{} mtu {} up", lag.number, device.ports[lag.port() - 1].mtu_B));
   }
   return commands;

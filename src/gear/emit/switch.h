@@ -96,6 +96,9 @@ struct InterfaceNames {
 };
 // ip(8): the bonds of a switch that runs Linux, a command each; their ports are down.
 std::vector<std::string> bond_commands(const SwitchJob& job);
+// Those that make one bond of these ports.
+std::vector<std::string> bond_commands(const std::string& bond, const std::vector<std::string>& members,
+                                       std::string_view hash);
 std::string front_name(const ContractPort& port);       // as the lab: "swp1"
 std::string sonic_name(const ContractPort& port);       // "Ethernet0"
 std::string linux_vlan_name(const RoutedVlan& vlan);    // "vlan10"
