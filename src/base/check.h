@@ -1,5 +1,6 @@
-// Assertions that stay on in release. A broken invariant prints what was broken and aborts:
-// a wrong result is worse than none.
+// Assertions. A broken invariant prints what was broken and aborts: a wrong result is worse than none. WEFT_CHECK stays
+// on in release. WEFT_DCHECK is for what costs time where packets move: it is on in builds with WEFT_DCHECKS, which
+// ASan, TSan and the fuzzers have; elsewhere its condition is compiled but not evaluated.
 #pragma once
 
 #include <cstdint>
@@ -23,3 +24,12 @@ CheckContext& check_context();
       ::weft::check_failed(__FILE__, __LINE__, #condition, message); \
     }                                                                \
   } while (false)
+
+#if defined(WEFT_DCHECKS)
+#define WEFT_DCHECK(condition, message) WEFT_CHECK(condition, message)
+#else
+#define WEFT_DCHECK(condition, message)      \
+  do {                                       \
+    if (false) static_cast<void>(condition); \
+  } while (false)
+#endif
