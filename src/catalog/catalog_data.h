@@ -17,7 +17,7 @@ inline constexpr std::string_view kNoLines = "none";  // the value of an empty l
 struct CatalogRow {
   std::string_view field;   // "tx_latency"
   std::string_view value;   // "190 ns"
-  std::string_view source;  // "ACK every 28.5 data packets, 100G mlx5: facts PROTOCOL 5.8"
+  std::string_view source;  // "ACK every 28.5 data packets, 100G mlx5: [rocev2-header]"
   std::string_view tag;     // V primary, S secondary, R recalled, E estimate, F fitted
   std::int64_t number = 0;  // the value in the unit of its model: 190000; 0 for a text or a list
 };

@@ -16,8 +16,8 @@ std::span<const std::int64_t> ethernet_rates_bps();
 // What the catalog calls the latency of a FEC at each of these rates: "latency_800G".
 std::span<const std::string_view> fec_latency_keys();
 
-// The FEC that ports choose by default (facts CATALOG 9; the 25G rows are Cumulus
-// Linux 5.19 "Switch Port Attributes" with the reach of CA-N, 100G is CL91, PAM4 needs RS(544,514)).
+// The FEC that ports choose by default (25G: Cumulus Linux 5.19 "Switch Port Attributes" with the reach of CA-N,
+// [cumulus-docs]; 100G is CL91, PAM4 needs RS(544,514)).
 Fec auto_fec(std::int64_t rate_bps, CableKind cable, std::int64_t length_mm);
 
 }  // namespace weft::lab

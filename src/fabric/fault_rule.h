@@ -1,5 +1,5 @@
 // One fault of the lab's list: which frames of one link direction it hits, and what it does to them.
-// Selection follows Lumina's event language (facts PROTOCOL 7): a QP by order of appearance, a PSN
+// Selection follows Lumina's event language ([lumina]): a QP by order of appearance, a PSN
 // relative to the first one seen, and which (re)transmission of that PSN. What is a request and which PSN a packet has
 // its transport says (engine/packet_format.h).
 #pragma once

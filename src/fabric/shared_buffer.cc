@@ -68,7 +68,7 @@ SharedBuffer::Place SharedBuffer::admit_to_headroom(Slice& pool, Group& group, s
 }
 
 // Ports are dealt to pipes in equal runs. Two pipes share a half of the memory on ASICs that split by pipe pair
-// (facts CATALOG 1).
+// ([juniper-qfx5k]).
 std::uint32_t SharedBuffer::slice_of(std::uint32_t in_port, std::uint32_t out_port) const {
   auto count = static_cast<std::uint32_t>(slices_.size());
   std::uint32_t in_pipe = in_port * pipes_ / ports_;

@@ -120,7 +120,7 @@ std::uint32_t Switch::balance(const RouteTable::Group& group, const PacketBody& 
   return flowlet.port;
 }
 
-// Routing that the ASIC does not do: the management CPU takes packets one by one (facts CATALOG 4).
+// Routing that the ASIC does not do: the management CPU takes packets one by one.
 void Switch::pass_to_cpu(std::uint32_t in, const Packet& packet, Time_ps now_ps) {
   if (cpu_.size() >= kCpuQueue) {
     drop(packet, in, kNothing, 0, Fate::kCpuDrop, now_ps);

@@ -10,7 +10,7 @@
 
 namespace weft::fabric {
 
-// How the ASIC divides its packet memory, because that decides who starves (facts CATALOG 1).
+// How the ASIC divides its packet memory, because that decides who starves ([juniper-qfx5k]).
 enum class BufferSplit : std::uint8_t {
   kShared,       // one pool that every port can use (Spectrum, Trident 3)
   kIngressPipe,  // a slice per ingress pipe or half of them (Tomahawk 3, 4, 5)

@@ -1,4 +1,4 @@
-// The PFC watchdog (facts PROTOCOL 3.5, after SONiC's Mellanox detector): a queue that holds packets, sends none and
+// The PFC watchdog (after SONiC's Mellanox detector, [sonic-swss]): a queue that holds packets, sends none and
 // was paused for 99 % of a poll, over the detection time, is in a storm; it is restored when its class was not paused
 // for the restoration time. Polls happen on a fixed grid while something is paused.
 #include <algorithm>

@@ -8,10 +8,11 @@ namespace weft::host {
 
 namespace {
 
-// NCCL's way: pieces of an eighth of its buffer of 4 MiB (facts AI 1.8); what a copy takes to begin is an estimate.
+// NCCL's way: pieces of an eighth of its buffer of 4 MiB ([nccl] transport/net.cc); what a copy takes to begin is an
+// estimate.
 constexpr std::uint32_t kCopyPiece_B = 512 << 10;
 constexpr Time_ps kCopyStart_ps = us(5);
-constexpr Time_ps kSwitchHop_ps = ns(115);  // Broadcom PEX89048 (facts AI 7)
+constexpr Time_ps kSwitchHop_ps = ns(115);  // Broadcom PEX89048 ([highpoint])
 
 Layout layout_of(const HostModel& model) {
   return model.layout == nullptr ? Layout{{NumaNode{}}, {}, {}} : *model.layout;

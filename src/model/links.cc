@@ -43,7 +43,7 @@ bool choose_rate(const CableSpec& cable, LinkConfig& link, LabDraft& draft) {
   return false;
 }
 
-// Some switches do not agree on RS-FEC with a NIC by themselves (facts CATALOG): the real link would stay down.
+// Some switches do not agree on RS-FEC with a NIC by themselves ([homelab]): the real link would stay down.
 void warn_of_fec(const CableSpec& cable, const LinkConfig& link, LabDraft& draft) {
   if (cable.fec || link.fec == Fec::kNone) return;
   for (const PortRef& end : {link.a, link.b}) {

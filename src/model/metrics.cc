@@ -130,7 +130,7 @@ constexpr std::string_view kPerPriority[] = {"rx_prio{}_bytes",
                                              "rx_prio{}_marked",
                                              "rx_prio{}_discards"};
 
-// irdma (facts PROTOCOL 4).
+// irdma ([lumina] host_counter.py).
 constexpr std::string_view kIrdma[] = {"cnpSent", "cnpHandled", "RxECNMrkd"};
 
 // libibverbs enum ibv_wc_status, in order from 0.

@@ -19,7 +19,7 @@ enum class MetricGroup : unsigned char { kSwitchPort, kSwitch, kForwarder, kFabr
 std::span<const std::string_view> metrics_of(MetricGroup group);
 
 // mlx5 hw_counters and counters (as `rdma statistic` prints them), mlx5 ethtool -S, and irdma's three
-// (facts PROTOCOL 4). "rx_prio3_pause" and its seven sisters are all in the list.
+// ([linux] mlx5 counters.rst, [lumina]). "rx_prio3_pause" and its seven sisters are all in the list.
 std::span<const std::string_view> known_counters();
 bool is_known_counter(std::string_view name);
 // Those that this simulator counts; the others are real names of things not modelled.

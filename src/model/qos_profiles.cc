@@ -8,7 +8,7 @@ using fabric::kClasses;
 using fabric::Scheduling;
 
 constexpr std::uint32_t kAlways_ppb = 1'000'000'000;
-constexpr std::int8_t kLossyAlpha = 3;     // SONiC's lossy profiles: 8 times what is free (facts PROTOCOL 3.3)
+constexpr std::int8_t kLossyAlpha = 3;     // SONiC's lossy profiles: 8 times what is free ([sonic-buildimage])
 constexpr std::int8_t kLosslessAlpha = 0;  // pg_profile_lookup.ini of Spectrum: as much as is free
 
 std::uint8_t bit(std::uint8_t priority) {
@@ -33,7 +33,7 @@ QosContract nothing() {
   return contract;
 }
 
-// NVIDIA's RoCE: `nv set qos roce` of Cumulus Linux 5.19 (facts CONFIGS 4) and the usual mlx5 host (PROTOCOL 1.9).
+// NVIDIA's RoCE: `nv set qos roce` of Cumulus Linux 5.19 ([cumulus-docs]) and the usual mlx5 host.
 QosContract roce(bool lossless) {
   constexpr std::uint8_t kData = 3, kCnp = 6;
   QosContract contract = nothing();
@@ -53,7 +53,7 @@ QosContract roce(bool lossless) {
   return contract;
 }
 
-// qos_config.j2 of SONiC, maps "AZURE" (facts PROTOCOL 1.9, 2.3, 3.3, 3.5).
+// qos_config.j2 of SONiC, maps "AZURE", and its watchdog ([sonic-buildimage], [sonic-utilities]).
 QosContract sonic() {
   QosContract contract = nothing();
   contract.host.dscp = 3;

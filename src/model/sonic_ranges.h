@@ -1,4 +1,4 @@
-// What SONiC takes of a PFC watchdog's times (sonic-pfcwd.yang; facts PROTOCOL 3.5). Labs with short storms have less.
+// What SONiC takes of a PFC watchdog's times (sonic-pfcwd.yang, [sonic-utilities]). Labs with short storms have less.
 #pragma once
 
 #include "base/time.h"

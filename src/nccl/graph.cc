@@ -11,7 +11,7 @@ namespace weft::nccl {
 namespace {
 
 // Speeds to try for one channel in GB/s, highest first: inside a machine, and with the network (NCCL graph/search.cc,
-// facts AI 1.5).
+// [nccl]).
 constexpr double kIntra[] = {40, 30, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3};
 constexpr double kInter[] = {48, 30, 28, 24, 20, 18, 15, 12, 10, 9, 7, 6, 5, 4, 3, 2.4, 1.2, 0.24, 0.12};
 constexpr double kIntraSm90[] = {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3};

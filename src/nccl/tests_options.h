@@ -1,4 +1,4 @@
-// The command line of nccl-tests (2.19): which test, and its flags with their defaults and refusals (facts AI 2).
+// The command line of nccl-tests (2.19): which test, and its flags with their defaults and refusals ([nccl-tests]).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What nccl-tests prints, to the character (2.19; facts AI 2): header, one line for each size, the average.
+// What nccl-tests prints, to the character (2.19, [nccl-tests]): header, one line for each size, the average.
 #pragma once
 
 #include <array>

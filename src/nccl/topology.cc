@@ -16,7 +16,7 @@ struct CpuWord {
   std::string_view word;
   CpuKind kind;
 };
-// Bandwidth between sockets: NCCL graph/topo.h (facts AI 1.1).
+// Bandwidth between sockets: [nccl] graph/topo.h.
 constexpr CpuWord kCpuWords[] = {
     {"intel-broadwell", {CpuArch::kX86, CpuVendor::kIntel, 1, 6.0}},
     {"intel-skylake", {CpuArch::kX86, CpuVendor::kIntel, 2, 10.0}},

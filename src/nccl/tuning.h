@@ -1,5 +1,5 @@
 // NCCL's model of how long a collective takes, from which it chooses algorithm and protocol: a latency and a bandwidth
-// for each of them. After NCCL 2.30 graph/tuning.cc (facts AI 1.7); the constants are NCCL's own measurements. What is
+// for each of them. After graph/tuning.cc of [nccl] 2.30; the constants are NCCL's own measurements. What is
 // predicted here only decides; how long a collective takes in a run comes from its packets.
 #pragma once
 

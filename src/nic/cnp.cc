@@ -1,5 +1,5 @@
 // The notification point of DCQCN: a CE-marked RoCE packet asks for a CNP to its sender, at most one per
-// pacing interval and scope (facts PROTOCOL 1.7 and 7).
+// pacing interval and scope ([lumina-paper]).
 #include "nic/device.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
@@ -11,7 +11,8 @@ void Device::note_ce(QueuePair& qp, const engine::Packet& packet, Time_ps now_ps
   ask_for_cnp(qp, packet, now_ps);
 }
 
-// A gap is congestion too where the NIC has slow restart: 283 CNP/s per queue pair without a mark were measured (M4).
+// A gap is congestion too where the NIC has slow restart: 283 CNP/s per queue pair without a mark were measured
+// ([simllm-dcqcn]).
 void Device::note_gap(const QueuePair& qp, const engine::Packet& packet, Time_ps now_ps) {
   if (config_.model.slow_restart && ask_for_cnp(qp, packet, now_ps)) ++counters.roce_slow_restart_cnps;
 }
@@ -41,7 +42,7 @@ bool Device::send_cnp(Time_ps now_ps) {
   if (qp != nullptr) {
     engine::Packet packet = new_packet(*qp, wire::Opcode::kCnp, 0);
     packet.transport = kCnpNumber;
-    packet.word &= ~std::uint32_t{kMigReq};  // as in the real capture (facts PROTOCOL 1.7)
+    packet.word &= ~std::uint32_t{kMigReq};  // as in the real capture ([scapy-roce])
     packet.tos = static_cast<std::uint8_t>(config_.qos.cnp_dscp << 2 | 2);
     packet.priority = config_.qos.cnp_priority & 7;
     ++counters.np_cnp_sent;

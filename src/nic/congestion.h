@@ -17,7 +17,7 @@
 
 namespace weft::nic {
 
-// mlxconfig names and units (facts PROTOCOL 2.2); the paper's set is another instance of this struct.
+// mlxconfig names and units ([mlxconfig-dumps]); the paper's set is another instance of this struct.
 struct DcqcnParameters {
   // A cut sets the target rate to the current rate: always (1), or only when the rate was raised since the last cut
   // (0); a raise by the byte counter counts always, one by the timer when `clamp_tgt_rate_after_time_inc` is 1.

@@ -12,11 +12,11 @@ namespace weft::nic {
 
 // Local ACK timeout. kFormula: 4.096 us * 2^T for every try (IBTA vol 1, 9.7.6.1.3).
 // kConnectX: what firmware with the timeout floor and adaptive retransmission was measured to do
-// (facts PROTOCOL 5.9): T is at least 16, eight adaptive retransmissions with doubling gaps cost one
+// ([fault-characterization]): T is at least 16, eight adaptive retransmissions with doubling gaps cost one
 // retry, then R-1 tries spaced 2 * 4.096 us * 2^T.
 enum class AckTimeoutMode : std::uint8_t { kFormula, kConnectX };
 
-// Who shares one CNP pacing interval at the notification point (Lumina, facts PROTOCOL 7).
+// Who shares one CNP pacing interval at the notification point ([lumina-paper]).
 enum class CnpScope : std::uint8_t { kPort, kDestinationAddress, kQueuePair };
 
 struct NicModel {

@@ -1,5 +1,5 @@
 // The PCIe link of one function: how long payload occupies it, from lane rate, encoding and TLP overhead
-// (facts AI 5.1), and when it is free. Latencies of the root complex belong to the host.
+// ([pcie-model]), and when it is free. Latencies of the root complex belong to the host.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct PcieLink {
     return generation < 6 ? line_bps * 128 / 130 : line_bps * 242 / 256;
   }
   // What is left for TLPs after ACK, flow control and skip: 92 % up to x8, 90.5 % at x16; 2 % less with TLPs of 128 B,
-  // of which there are twice as many to acknowledge. Within 1.5 % of the pcie-bench model's table for every width,
-  // generation and payload size in the facts.
+  // of which there are twice as many to acknowledge. Within 1.5 % of the table of [pcie-model] for every width,
+  // generation and payload size there.
   constexpr std::int64_t tlp_bps() const {
     return raw_bps() / 1000 * ((lanes > 8 ? 905 : 920) - (max_payload_B <= 128 ? 19 : 0));
   }

@@ -17,7 +17,7 @@
 
 namespace weft::nic {
 
-// Of a completion with data: its header is shorter than that of a write (facts AI 5.1).
+// Of a completion with data: its header is shorter than that of a write ([pcie-model]).
 inline constexpr std::uint32_t kCompletionOverhead_B = 20;
 
 // One direction of a link, shared by everything that crosses it.

@@ -113,7 +113,7 @@ void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
   qp.req.timed_ps = kNever_ps;
   if (!qp.congestion.active) return;
   if (cc_->takes_loss_as_cnp && config_.model.slow_restart) {
-    // A CNP of its own, and counted as one: senders handled 2.24 times as many as their peer had sent (M4).
+    // A CNP of its own, and counted as one: senders handled 2.24 times as many as their peer had sent ([simllm-dcqcn]).
     ++counters.roce_slow_restart;
     ++counters.rp_cnp_handled;
   }

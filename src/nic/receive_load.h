@@ -1,11 +1,11 @@
 // How long a port has received more than its NIC can process for ever. A flow above some 94 Gb/s loses 73 packets in
 // every 13 ms at the ingress of a ConnectX-5 Ex, with one queue pair or with several, and none where it pauses for long
-// enough or where the port sends as well (M2). What happens inside is not known. This law has all of it: a queue that
-// is served at `rx_sustained`, and by as much as the port sends, must become empty once in `rx_slow_after`; otherwise
-// the NIC takes packets from its receive buffer at `rx_slow_rate` for `rx_slow`, half to one and a half times of it. A
-// buffer that was full takes packets again when it is down to `rx_resume`. docs/mechanisms/loss.md has the figures.
-// Used by Device::has_buffer_slowly; a NIC without `rx_sustained` has none of it. Times in ps, bytes of the queue are
-// those on the line.
+// enough or where the port sends as well ([simllm-ingress]). What happens inside is not known. This law has all of it:
+// a queue that is served at `rx_sustained`, and by as much as the port sends, must become empty once in
+// `rx_slow_after`; otherwise the NIC takes packets from its receive buffer at `rx_slow_rate` for `rx_slow`, half to one
+// and a half times of it. A buffer that was full takes packets again when it is down to `rx_resume`.
+// docs/mechanisms/loss.md has the figures. Used by Device::has_buffer_slowly; a NIC without `rx_sustained` has none of
+// it. Times in ps, bytes of the queue are those on the line.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Go-back-N, RNR waits, the local ACK timeout and what happens when tries run out (IBTA vol 1, 9.7.5.1, 9.7.6;
-// firmware behaviour: facts PROTOCOL 5.9).
+// firmware behaviour: [fault-characterization]).
 #include "nic/device.h"
 #include "nic/psn.h"
 #include "nic/transport.h"

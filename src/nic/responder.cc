@@ -167,7 +167,7 @@ std::optional<Fate> Device::begin_message(QueuePair& qp, const Packet& packet, T
 }
 
 // Payload goes to memory packet by packet, so a WRITE across the end of a region leaves its first part behind, as
-// measured on ConnectX (facts PROTOCOL 5.10).
+// measured on ConnectX ([fault-characterization]).
 Device::Placed Device::place(QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   return place_now(qp, packet, now_ps);
 }

@@ -107,7 +107,8 @@ enum class WcStatus : std::uint8_t {
 };
 // As ibv_wc_status_str prints it.
 std::string_view name(WcStatus status);
-// The vendor syndrome that mlx5 puts beside the status (facts PROTOCOL 5.10; flush and protection from public logs).
+// The vendor syndrome that mlx5 puts beside the status ([fault-characterization]; flush and protection from public
+// logs).
 std::uint8_t mlx5_vendor_error(WcStatus status);
 
 enum class WcOpcode : std::uint8_t {

@@ -1,4 +1,4 @@
-// Why a switch lost a packet, in the words of What Just Happened (NVIDIA's reason ids, facts PROTOCOL 4) and of Linux'
+// Why a switch lost a packet, in the words of What Just Happened (NVIDIA's reason ids, [cumulus-docs]) and of Linux'
 // devlink traps. Reasons that WJH does not have carry no id.
 #pragma once
 

@@ -146,7 +146,7 @@ std::string counter_section(const RunResult& result) {
   std::string out = heading("hw_counters that moved") + "```\n" + lines + "```\n";
   const bool restarts = std::any_of(result.ports.begin(), result.ports.end(),
                                     [](const PortOutcome& port) { return port.counters.roce_slow_restart > 0; });
-  // As ConnectX-5 counts: senders handled 2.24 times as many CNPs as their peer had sent (M4).
+  // As ConnectX-5 counts: senders handled 2.24 times as many CNPs as their peer had sent ([simllm-dcqcn]).
   if (restarts)
     out += "  rp_cnp_handled counts each slow restart as a CNP, beside those that came (roce_slow_restart)\n";
   return out;

@@ -36,8 +36,8 @@ CollectiveHost::CollectiveHost(CollectiveEngine& engine, std::uint32_t machine, 
     uplinks_.emplace_back().rate_Bps =
         link.tlp_bps() / 8 * link.max_payload_B / (link.max_payload_B + nic::kTlpOverhead_B);
   }
-  // NCCL's own constant for what the network takes of the CPU (facts AI 1.7). The 2 us that it has for AMD are not the
-  // proxy's work: with them 64 channels of RCCL would take twice the time of M19.
+  // NCCL's own constant for what the network takes of the CPU ([nccl] tuning.cc). The 2 us that it has for AMD are not
+  // the proxy's work: with them 64 channels of RCCL would take twice the time of [rccl-mi355x].
   proxy_step_ps_ = us(1);
   proxy_free_ps_.resize(gpus_.size());
   pair_links_.resize(gpus_.size() * gpus_.size());

@@ -1,5 +1,5 @@
 // The proxy threads: they post what blocks have written when the receiver has room for it, say what they have room for,
-// and pass on what has come (NCCL's src/transport/net.cc and net_ib; facts AI 1.8). CPU time is the host model's.
+// and pass on what has come (NCCL's src/transport/net.cc and net_ib, [nccl]). CPU time is the host model's.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What headers take of a line: Ethernet with preamble, FCS and gap, IPv4, UDP, BTH and ICRC of each packet (facts AI
-// 7), and what a message has once.
+// What headers take of a line: Ethernet with preamble, FCS and gap, IPv4, UDP, BTH and ICRC of each packet
+// and what a message has once.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // perftest's command line: ib_{write,read,send,atomic}_{bw,lat} with their own flags, defaults and
-// refusals (facts AI 3; perftest 4.5 as Debian 12 ships it). The lab file and `weft perftest` share it.
+// refusals ([perftest]; 4.5 as Debian 12 ships it). The lab file and `weft perftest` share it.
 #pragma once
 
 #include <cstdint>

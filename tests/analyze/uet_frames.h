@@ -1,5 +1,5 @@
 // Ultra Ethernet packets by hand, on UDP 4793 over IPv4: PDS requests, ACKs and NACKs with their CRC-32C. Weft has no
-// such transport; the layouts are those of the fact sheet (PROTOCOL 2.7).
+// such transport; the layouts are those of [wireshark] packet-uet.c.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ class UetConversation {
   // A RUD request with 1024 bytes.
   void request(std::int64_t at_ns, std::uint32_t psn, std::uint8_t flags = 0);
   // What a switch leaves of it: no more than 64 bytes behind the UDP header, in the class of trimmed packets. UE 1.0
-  // has the switch write the length of the IP header anew, and leave that of the UDP header (facts UEC 5.1).
+  // has the switch write the length of the IP header anew, and leave that of the UDP header (SONiC packet trimming
+  // design, [sonic-utilities]).
   void trimmed(std::int64_t at_ns, std::uint32_t psn, bool rewrites_ip_length);
   void ack(std::int64_t at_ns, std::uint32_t cumulative_psn);
   // Bit n of the bitmap: the packet cumulative_psn + offset + n is there.

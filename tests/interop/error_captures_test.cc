@@ -1,5 +1,5 @@
 // Every lab of labs/faults, run with a capture that must show why it ended as it did: the fault in a comment, the
-// answer of the protocol to it, and the counters that a real NIC shows for it (facts PROTOCOL 5.9 and 5.10).
+// answer of the protocol to it, and the counters that a real NIC shows for it ([fault-characterization]).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,7 +135,7 @@ TEST(ErrorCaptures, ReceiverNotReady) {
   EXPECT_EQ(run->counter(kSender, "req_rnr_retries_exceeded"), 1u);
 }
 
-// One request that is refused; facts 5.10.
+// One request that is refused ([fault-characterization]).
 struct RefusalCase {
   std::string name;
   std::string workload;

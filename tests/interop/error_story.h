@@ -122,7 +122,7 @@ inline void expect_delivered(const LabRun& run, std::uint64_t count) {
   EXPECT_EQ(run.transfer().at("out_of_order"), 0);
 }
 
-// facts 5.13: one for one in go-back-N.
+// [simllm] golden test: one for one in go-back-N.
 inline void expect_sequence_errors(const LabRun& run, std::uint64_t naks) {
   EXPECT_EQ(run.counter(kReceiver, "out_of_sequence"), naks);
   EXPECT_EQ(run.counter(kSender, "packet_seq_err"), naks);

@@ -24,7 +24,7 @@ TEST(Programs, DevinfoMatchesRealDevice) {
     EXPECT_NE(said.find(line), said.npos) << line << "\n" << said;
 }
 
-// The seed's table: 24.5 Gb/s for 64 KiB and 1.41 us on 25 GbE.
+// The table of [mcornea-lab]: 24.5 Gb/s for 64 KiB and 1.41 us on 25 GbE.
 TEST(Programs, WriteBandwidthAndLatencyAt25Gigabit) {
   Live world("two-node-25g.yaml");
   auto bandwidth = row_of(world.pair("vm00", "vm01", "ib_write_bw -F -x 3 --report_gbits"));
@@ -38,7 +38,7 @@ TEST(Programs, WriteBandwidthAndLatencyAt25Gigabit) {
   EXPECT_NEAR(latency[4], 1.41, 1.41 * 0.05);
 }
 
-// Table V1 of the facts: two ConnectX-4 Lx back to back; message rate in millions, then Gb/s where it is the link's.
+// [mcornea-lab]: two ConnectX-4 Lx back to back; message rate in millions, then Gb/s where it is the link's.
 TEST(Programs, MessageSizeSweepAt25Gigabit) {
   Live world("two-node-25g.yaml");
   struct {

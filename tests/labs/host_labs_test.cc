@@ -118,7 +118,7 @@ TEST(HostLabs, WrongNodeOfSecondSeed) {
   EXPECT_NE(run.report.find("28 vCPUs on nodes 0, 2; 32 GiB"), std::string::npos);
 }
 
-TEST(HostLabs, EmbeddedSwitchOfM7) {
+TEST(HostLabs, EmbeddedSwitchOfConnectX5) {
   const HostLab run = run_host_lab("measured/m7-loopback-cx5");
   const auto Gbps = [&](const char* name) { return run.numbers.at(name).bw_average_Gbps; };
   // 200 Gb/s of frames of 4154 B and 16 B more in the first of 16.
@@ -128,7 +128,7 @@ TEST(HostLabs, EmbeddedSwitchOfM7) {
   EXPECT_NEAR(Gbps("loop") / Gbps("loop-alone"), 0.51, 0.02);
 }
 
-TEST(HostLabs, VirtualFunctionOfM13) {
+TEST(HostLabs, VirtualFunctionOfBlueField3) {
   const HostLab run = run_host_lab("measured/m13-bf3-vf");
   EXPECT_NEAR(run.numbers.at("lat").t_typical_us, run.numbers.at("pf").t_typical_us, 0.02)
       << "the card's own data path";

@@ -154,8 +154,8 @@ TEST(LossyIncast, FallsEvenlyUpTo40MB) {
   EXPECT_NEAR(means_Gbps[1] / ((means_Gbps[0] + means_Gbps[2]) / 2), 1, 0.05);
 }
 
-// The queue of the rig by probing (M5): the workloads of cx5-rig that start together, 50 ms apart. Two senders offer 5,
-// 10 and 20 Gb/s too much; what the queue holds over that is the time until the first packet is lost.
+// The queue of the rig by probing ([simllm-buffer]): the workloads of cx5-rig that start together, 50 ms apart. Two
+// senders offer 5, 10 and 20 Gb/s too much; what the queue holds over that is the time until the first packet is lost.
 TEST(Cx5Rig, FirstLossComesWhenQueueIsFull) {
   const std::string path = std::string(WEFT_SOURCE_DIR) + "/labs/measured/cx5-rig.yaml";
   auto lab = lab::read_lab(text_of(path), path);

@@ -1,4 +1,4 @@
-// Kernel TCP and CPU contention: the three scenarios of the second seed (EPYC 7551P, two VMs; facts AI 6.2), each from
+// Kernel TCP and CPU contention: the three scenarios of [mcornea-lab] (EPYC 7551P, two VMs), each from
 // the lab in labs/host, and what must not change.
 #include <gtest/gtest.h>
 

@@ -185,7 +185,7 @@ void check_transfer(const lab::WorkloadOutcome& outcome, const lab::Lab& lab) {
   }
 }
 
-// go-back-N (facts PROTOCOL 5.13): out_of_sequence counts the NAKs that a responder asks for, packet_seq_err those that
+// go-back-N ([simllm]): out_of_sequence counts the NAKs that a responder asks for, packet_seq_err those that
 // reach a requester and are new to it. A NAK can be lost, arrive after its QP failed, or be taken for an implied NAK
 // behind an unanswered READ; only a duplicate fault can make more of it. So, with `copies` of that direction's ledger:
 //   packet_seq_err(requester) <= out_of_sequence(responder) + copies(responder -> requester)

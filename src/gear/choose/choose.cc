@@ -12,7 +12,7 @@
 namespace weft::gear {
 namespace {
 
-// The buffers of AI switches are 32 to 64 MB (third seed); chips of campus switches have a tenth of that.
+// The buffers of AI switches are 32 to 64 MB ([firstpasslab]); chips of campus switches have a tenth of that.
 constexpr double kDeepBuffer_MB = 32;
 
 struct NeedWord {
@@ -37,7 +37,7 @@ const std::vector<NeedWord>& all_need_words() {
       {"switch", "dlb", {"adaptive_routing"}, {}},
       {"switch", "sonic", {"sonic"}, {}},
       {"switch", "deep-buffer", {}, {}, "buffer_MB", kDeepBuffer_MB},
-      // The first seed's criteria of a switch for verification at home.
+      // The criteria of [homelab] for a switch for verification at home.
       {"switch", "homelab", {"pfc", "ecn", "sonic"}, {"int", "wjh"}, "buffer_MB", kDeepBuffer_MB},
       {"nic", "roce", {"roce"}, {}},
       {"nic", "dcqcn", {"dcqcn"}, {}},

@@ -1,4 +1,4 @@
-// RoCEv2 or InfiniBand, by the decision matrix of the third seed: below 10,000 GPUs RoCEv2; from there on InfiniBand
+// RoCEv2 or InfiniBand, by the decision matrix of [firstpasslab]: below 10,000 GPUs RoCEv2; from there on InfiniBand
 // for training alone; mixed workloads, tenants and a small budget speak for RoCEv2. Each reason is a line of that
 // article.
 #pragma once

@@ -1,7 +1,7 @@
 // How many switches, cables and addresses a cluster needs: from GPUs and NICs to leaves and spines. The rules:
 // - two or three nodes can do without a switch: a cable between each two of them;
 // - one switch where one has the ports, and L2 on it; otherwise a routed Clos (BGP, each switch its own AS), which pays
-//   from 8 nodes on where one switch must not take all down (fourth seed);
+//   from 8 nodes on where one switch must not take all down ([kentino]);
 // - three tiers where two do not suffice: pods of leaves and spines, and cores above spine i of every pod;
 // - ports of hosts are filled rail by rail: NIC r of all hosts, then NIC r + 1;
 // - as many hosts on a leaf as the oversubscription allows, at least two spines;

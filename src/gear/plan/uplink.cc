@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kTableGpus = 16;  // 4 nodes of 4
 
-// The fourth seed's table of sustained and burst Gb/s, for 16 GPUs.
+// The table of [kentino] of sustained and burst Gb/s, for 16 GPUs.
 constexpr UplinkWorkload kWorkloads[] = {
     {"pretraining", "LLM pretraining (tokenized text)", 1 / kTableGpus, 4 / kTableGpus, 20 / kTableGpus},
     {"image", "Image / video model training", 50 / kTableGpus, 150 / kTableGpus, 200 / kTableGpus},

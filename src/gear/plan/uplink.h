@@ -1,5 +1,5 @@
 // How a cluster connects to the rest: the uplink follows the rate at which data is read, not that of the internal
-// fabric (fourth seed). Ingest is nodes x GPUs x what one GPU reads; what a GPU reads by workload is that article's
+// fabric ([kentino]). Ingest is nodes x GPUs x what one GPU reads; what a GPU reads by workload is that article's
 // table divided by its 16 GPUs. A port covers a rate when it is one of 25, 100, 200, 400 and 800 GbE that is no slower.
 #pragma once
 

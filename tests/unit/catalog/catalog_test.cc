@@ -180,7 +180,7 @@ TEST(Catalog, ModelsAreConsistent) {
   EXPECT_TRUE(catalog.link_rates_bps("nope").empty());
 }
 
-// sonic-buildimage 086b03bd and facts CATALOG 1, 5 and 6, read by hand.
+// [sonic-buildimage] 086b03bd, read by hand.
 TEST(Catalog, SwitchValuesReachModels) {
   constexpr std::int64_t kGbps = 1'000'000'000;
   const fabric::SwitchModel& sn3700c = *Catalog::built_in().switch_model("sn3700c");

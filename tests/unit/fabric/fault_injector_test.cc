@@ -172,7 +172,7 @@ TEST(FaultInjector, CountsTransmissionsDespiteEarlierRules) {
   EXPECT_EQ(lost, (std::vector<bool>{true, true, false, false}));
 }
 
-// A CNP carries PSN 0 and has no place in the PSN space (facts PROTOCOL 1.7).
+// A CNP carries PSN 0 and has no place in the PSN space ([scapy-roce]).
 TEST(FaultInjector, CnpIsNotFirstPsn) {
   FaultRule first = rule(FaultAction::kDrop);
   first.psn = 0;

@@ -38,7 +38,7 @@ engine::Packet with_words(Opcode opcode, std::uint32_t payload_B, std::uint8_t w
   return p;
 }
 
-// facts PROTOCOL 1.10: 82 bytes around each middle packet.
+// 82 bytes around each middle packet.
 TEST(Link, LineBytesOfEachPathMtu) {
   const std::uint32_t table[][2] = {{256, 338}, {512, 594}, {1024, 1106}, {2048, 2130}, {4096, 4178}};
   for (auto [mtu_B, expected_B] : table) {
@@ -67,7 +67,7 @@ TEST(Link, LineBytesOfFrameKinds) {
       {Opcode::kSendOnly, 5, 90},
       {Opcode::kSendOnlyImm, 4, 90},
       {Opcode::kSendOnlyInv, 4, 90},
-      {Opcode::kWriteOnly, 0, 98},  // 74 bytes without FCS, as measured (facts 5.8)
+      {Opcode::kWriteOnly, 0, 98},  // 74 bytes without FCS, as measured ([rocev2-header])
       {Opcode::kWriteOnly, 1, 102},
       {Opcode::kWriteOnlyImm, 1, 106},
       {Opcode::kReadResponseOnly, 1024, 1110},

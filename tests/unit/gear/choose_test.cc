@@ -49,7 +49,7 @@ TEST(Choose, MarketListIsSound) {
   }
 }
 
-// The first seed's recommended models are those that its criteria leave: SONiC, tens of MB of buffer, telemetry.
+// The models that [homelab] recommends are those that its criteria leave: SONiC, tens of MB of buffer, telemetry.
 TEST(Choose, SeedSwitchTable) {
   ChooseOptions options = asked("switch", "homelab");
   options.budget_USD = 4500;

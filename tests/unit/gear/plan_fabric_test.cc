@@ -28,7 +28,7 @@ FabricPlan planned(const FabricOptions& options) {
   return plan ? std::move(*plan) : FabricPlan();
 }
 
-// One switch where one is enough. With several, the thresholds of the fourth seed.
+// One switch where one is enough. With several, the thresholds of [kentino].
 TEST(PlanFabric, ThresholdsOfNodes) {
   for (std::uint32_t hosts = 2; hosts <= 24; ++hosts) {
     FabricOptions options = cluster(hosts, 1, 100);

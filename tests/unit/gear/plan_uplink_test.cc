@@ -1,4 +1,4 @@
-// The uplink table of the fourth seed comes out of its formula.
+// The uplink table of [kentino] comes out of its formula.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The machine of "Building a Multi-Node RDMA Lab on a Single Machine" (mcornea, 2026-03-21) gives that article's
+// The machine of "Building a Multi-Node RDMA Lab on a Single Machine" ([mcornea-lab]) gives that article's
 // tables.
 #include <gtest/gtest.h>
 

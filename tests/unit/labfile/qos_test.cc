@@ -33,7 +33,7 @@ void expect_warning(std::string_view qos, std::string_view text) {
                                 << fmt::format("{}", fmt::join(all, "\n"));
 }
 
-// Cumulus Linux 5.19, nv set qos roce (facts CONFIGS 4).
+// Cumulus Linux 5.19, nv set qos roce ([cumulus-docs]).
 TEST(Qos, RoceLossless) {
   const Lab lab = lab_with("{profile: roce-lossless}");
   const fabric::SwitchQos& qos = lab.switches[0].qos;
@@ -72,7 +72,7 @@ TEST(Qos, RoceLossyHasNoPfc) {
   EXPECT_EQ(lab.hosts[0].qos.dscp, 26);
 }
 
-// qos_config.j2 of SONiC (facts PROTOCOL 1.9, 2.3).
+// qos_config.j2 of [sonic-buildimage].
 TEST(Qos, SonicDefault) {
   const Lab lab = lab_with("{profile: sonic-default}");
   const fabric::SwitchQos& qos = lab.switches[0].qos;
@@ -104,7 +104,7 @@ TEST(Qos, NoneIsBestEffort) {
       warns(read_good(tcp + "  - {name: w, perftest: write_bw, client: h0, server: h1}\n"), "neither pause nor mark"));
 }
 
-// SONiC's pg_profile_lookup.ini of SN3700 (facts PROTOCOL 3.3): 100G 5m xoff 33792, 40m 44032, xon 19456.
+// pg_profile_lookup.ini of SN3700 in [sonic-buildimage]: 100G 5m xoff 33792, 40m 44032, xon 19456.
 TEST(Qos, HeadroomFollowsCable) {
   const Lab lab = lab_with("{profile: roce-lossless}");
   const SwitchConfig& leaf = lab.switches[0];

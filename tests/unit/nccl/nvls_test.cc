@@ -34,7 +34,7 @@ Algorithm large(const Communicator& communicator) {
   return communicator.choose(Collective::kAllReduce, 8ULL << 30).algorithm;
 }
 
-// facts V23: rings with four H200, NVLS with six and more; all-gather and reduce-scatter over rings. With five
+// [ml-engineering]: rings with four H200, NVLS with six and more; all-gather and reduce-scatter over rings. With five
 // NCCL 2.27 took NVLS there; the model of 2.28 and later no longer does.
 TEST(Nvls, IsChosenFromSixGpusOn) {
   for (std::uint32_t gpus : {2U, 3U, 4U, 5U}) EXPECT_EQ(large(nvls_communicator(1, gpus)), Algorithm::kRing) << gpus;

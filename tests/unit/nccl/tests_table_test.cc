@@ -11,7 +11,7 @@ TestOptions parsed(std::string_view test, std::vector<std::string> words) {
   return options ? *options : TestOptions();
 }
 
-// Lines as nccl-tests 2.19 prints them (facts AI 2; M19 for the widths of large times).
+// Lines as nccl-tests 2.19 prints them ([nccl-tests]; [rccl-mi355x] for the widths of large times).
 TEST(TestsTable, LinesAreThoseOfNcclTests) {
   const TestOptions options = parsed("all_reduce_perf", {"-b", "8", "-e", "128M", "-f", "2", "-g", "1"});
   TestReport report;
@@ -68,7 +68,7 @@ TEST(TestsOptions, NamesWhatIsWrong) {
   EXPECT_NE(error("all_reduce", {"-n"}).find("without a value"), std::string::npos);
 }
 
-// nccl-tests' own arithmetic (facts AI 2).
+// The arithmetic of [nccl-tests].
 TEST(TestsOptions, CountsAndFactors) {
   EXPECT_EQ(param_count(Collective::kAllGather, 1000, 4, 8), 28U);  // 31 rounded to 16 bytes
   EXPECT_EQ(row_size_B(Collective::kAllGather, 28, 4, 8), 896U);

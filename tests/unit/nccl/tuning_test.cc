@@ -13,7 +13,7 @@ Communicator two_hosts(std::int64_t nic_Gbps, const std::vector<Variable>& varia
   return Communicator(cluster, ranks_on(cluster, 1), environment_of(variables));
 }
 
-// Facts AI 1.7: all-reduce between two machines with one GPU each.
+// [nccl] tuning.cc: all-reduce between two machines with one GPU each.
 TEST(Tuning, FloorOfTwoMachines) {
   const Communicator communicator = two_hosts(25);
   const Tuning& tuning = communicator.tuning();

@@ -75,7 +75,7 @@ TEST(Counters, ValuesMatchNames) {
   EXPECT_EQ(map["rx_prio6_bytes"], 6U);
 }
 
-// vport counters leave the FCS out, phy counters have it (facts PROTOCOL 1.10).
+// vport counters leave the FCS out, phy counters have it ([linux] mlx5 counters.rst).
 TEST(Counters, PhyBytesIncludeFcs) {
   Counters c;
   c.priorities[0].tx = {4, 300};

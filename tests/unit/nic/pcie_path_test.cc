@@ -1,6 +1,6 @@
-// nic::PciePath against pcie-bench's raw data (facts M8, M9): a Dell T430 with two E5-2630 v4 and an NFP-6000 on
-// PCIe 3.0 x8, MPS 256. What belongs to that card and not to the host (requests in flight, a copy on the card, the time
-// to issue a write) is fitted on one size each and stands here; all other rows are predictions.
+// nic::PciePath against the raw data of [pcie-bench] and [pcie-bench-iommu]: a Dell T430 with two E5-2630 v4 and an
+// NFP-6000 on PCIe 3.0 x8, MPS 256. What belongs to that card and not to the host (requests in flight, a copy on the
+// card, the time to issue a write) is fitted on one size each and stands here; all other rows are predictions.
 #include "nic/pcie_path.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNfpRequests = 33;  // fitted: 64 B reads, local, 31.906 Gb/s
 constexpr Time_ps kNfpIssue_ps = ns(21);    // fitted: 64 B writes, 24.269 Gb/s
 constexpr int kNfpCopies = 2;               // fitted: latency of 2048 B, local: the data move twice at link rate
-constexpr Time_ps kLocal_ps = ns(546);      // M8, 64 B, local, warm: dma_read of xeon-e5-2630v4
+constexpr Time_ps kLocal_ps = ns(546);      // [pcie-bench], 64 B, local, warm: dma_read of xeon-e5-2630v4
 constexpr Time_ps kHop_ps = ns(50);         // the link of xeon-e5-2630v4, one way
 constexpr PcieLink kLink{3, 8, 256};
 

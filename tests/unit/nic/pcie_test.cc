@@ -5,7 +5,7 @@
 namespace weft::nic {
 namespace {
 
-// facts AI 5.1: raw rate and DMA write throughput of the pcie-bench model, Gb/s.
+// [pcie-model]: raw rate and DMA write throughput, Gb/s.
 TEST(Pcie, ThroughputMatchesPcieBenchModel) {
   const struct {
     PcieLink link;

@@ -48,7 +48,7 @@ TEST(Recovery, FormulaTimeoutIsExact) {
   }
 }
 
-// facts PROTOCOL 5.9 and 5.10, R = 7: how long it takes to fail, and the counters.
+// [fault-characterization], R = 7: how long it takes to fail, and the counters.
 TEST(Recovery, ConnectXTimeoutMatchesMeasurement) {
   const struct {
     std::uint8_t timeout;

@@ -11,7 +11,7 @@ using support::RcOptions;
 using support::RcPair;
 using wire::Opcode;
 
-// facts PROTOCOL 5.8: 8.98 ACKs for each message of 1 MiB in packets of 4096.
+// [rocev2-header]: 8.98 ACKs for each message of 1 MiB in packets of 4096.
 TEST(Reply, AcksAreCoalesced) {
   RcOptions options;
   options.attributes.path_mtu_B = 4096;

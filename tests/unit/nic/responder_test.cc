@@ -245,7 +245,7 @@ TEST(Responder, AccessErrorSignatures) {
     EXPECT_EQ(pair.counters(0).req_remote_invalid_request, invalid ? 1U : 0U) << c.what;
     EXPECT_EQ(pair.counters(0).req_remote_access_errors, invalid ? 0U : 1U) << c.what;
     EXPECT_EQ(pair.counters(0).req_cqe_error, 1U);
-    // facts 5.10: the responder's own error counters stay 0.
+    // [fault-characterization]: the responder's own error counters stay 0.
     EXPECT_EQ(pair.counters(1).resp_remote_access_errors, 0U) << c.what;
     EXPECT_EQ(pair.counters(1).resp_cqe_error, 0U) << c.what;
     EXPECT_EQ(pair.counters(1).rx_write_requests, c.op == WrOpcode::kWrite ? 1U : 0U) << c.what;
@@ -253,7 +253,7 @@ TEST(Responder, AccessErrorSignatures) {
   }
 }
 
-// facts 5.10: a WRITE across the end of a region leaves its first packets behind.
+// [fault-characterization]: a WRITE across the end of a region leaves its first packets behind.
 TEST(Responder, WriteAcrossRegionEndIsPartial) {
   RcPair pair;
   std::uint64_t at = support::kMemory_B - 2 * 1024;

@@ -5,7 +5,7 @@
 namespace weft::nic {
 namespace {
 
-// ibv_wc_status, ibv_wc_status_str, and the vendor syndromes of facts PROTOCOL 5.10.
+// ibv_wc_status, ibv_wc_status_str, and the vendor syndromes of [fault-characterization].
 TEST(Work, StatusNumbersWordsAndVendorSyndromes) {
   const struct {
     WcStatus status;

@@ -124,7 +124,7 @@ TEST(PerftestOptions, LongFlagsMayBeShortened) {
 }
 
 TEST(PerftestOptions, DurationExcludesMargins) {
-  // facts AI 3: 5 -> 3 s, 10 -> 6 s, 30 -> 16 s, 60 -> 30 s.
+  // [perftest]: 5 -> 3 s, 10 -> 6 s, 30 -> 16 s, 60 -> 30 s.
   const std::pair<int, std::uint32_t> windows[] = {{1, 1}, {5, 3}, {10, 6}, {30, 16}, {60, 30}};
   for (const auto& [duration_s, window_s] : windows) {
     const PerftestOptions o = parsed("write_bw", "-D " + std::to_string(duration_s));

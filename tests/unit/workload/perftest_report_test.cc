@@ -44,7 +44,7 @@ PerftestResult two_hosts() {
 constexpr const char* kDashes =
     "---------------------------------------------------------------------------------------\n";
 
-// The row of the ConnectX-4 Lx pair (second seed): 5000 messages of 64 KiB at 46733 a second.
+// The row of the ConnectX-4 Lx pair ([mcornea-lab]): 5000 messages of 64 KiB at 46733 a second.
 TEST(PerftestReport, BandwidthRowInGigabits) {
   const PerftestRow row = bandwidth(65536, 5000, 106'990'777'395);
   EXPECT_EQ(format_perftest_row(options("write_bw", "--report_gbits"), row),
@@ -74,7 +74,7 @@ TEST(PerftestReport, SmallBandwidthHasSixDecimals) {
             " 2          5000             5.03               5.03   \t\t   2.636537\n");
 }
 
-// The middle 6 s of -D 10 (facts AI 3: 71244 messages, .011874 Mpps); no peak.
+// The middle 6 s of -D 10 ([perftest]: 71244 messages, .011874 Mpps); no peak.
 TEST(PerftestReport, DurationRow) {
   const PerftestOptions duration = options("write_bw", "-D 10 -s 1M --report_gbits");
   PerftestRow row = bandwidth(1048576, 71244, 6 * kSecond_ps);
@@ -198,7 +198,7 @@ TEST(PerftestReport, RoundsDeviationsBelowMicrosecondToZero) {
 }
 
 TEST(PerftestReport, LatencyRow) {
-  // 1.34 .. 8.56 around 1.41, as the second seed has it: the largest sample is not shown.
+  // 1.34 .. 8.56 around 1.41, as [mcornea-lab] has it: the largest sample is not shown.
   std::vector<Time_ps> samples_ps(999, ns(1410));
   samples_ps[3] = ns(1340);
   samples_ps[500] = ns(8560);

@@ -53,7 +53,7 @@ TEST(PerftestRun, LargeMessagesReachFramingLimit) {
     ASSERT_EQ(result.rows.size(), 1U);
     EXPECT_EQ(result.rows[0].failure, "");
     EXPECT_EQ(result.rows[0].bw[0].messages, 500U);
-    // facts PROTOCOL 1.10: 98.04 Gb/s at 4096.
+    // By the headers: 98.04 Gb/s at 4096.
     EXPECT_NEAR(Gbps(result.rows[0].bw[0], 65536), 98.0, 0.5) << static_cast<int>(verb);
     EXPECT_EQ(result.mtu_B, 4096U);
   }
