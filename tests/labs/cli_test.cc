@@ -229,14 +229,14 @@ TEST_F(Cli, VerdictNamesWhatExplainsGap) {
   EXPECT_NE(run.out.find("\nverdict: healthy"), std::string::npos) << "in the report";
 }
 
-TEST_F(Cli, ReadmeShowsActualOutput) {
-  std::string readme = slurp(std::string(WEFT_SOURCE_DIR) + "/README.md");
-  std::size_t begin = readme.find("<!-- sample:first-light -->\n````\n");
-  std::size_t end = readme.find("````\n<!-- /sample:first-light -->");
+TEST_F(Cli, TourShowsActualOutput) {
+  std::string tour = slurp(std::string(WEFT_SOURCE_DIR) + "/docs/tour.md");
+  std::size_t begin = tour.find("<!-- sample:first-light -->\n````\n");
+  std::size_t end = tour.find("````\n<!-- /sample:first-light -->");
   ASSERT_NE(begin, std::string::npos);
   ASSERT_NE(end, std::string::npos);
-  begin = readme.find("````\n", begin) + 5;
-  EXPECT_EQ(readme.substr(begin, end - begin), weft("run " + lab("first-light") + " --capture all").out);
+  begin = tour.find("````\n", begin) + 5;
+  EXPECT_EQ(tour.substr(begin, end - begin), weft("run " + lab("first-light") + " --capture all").out);
 }
 
 TEST_F(Cli, CatalogShowsSources) {
