@@ -1,4 +1,4 @@
-// What a node remembers of the events of a whole run, in bounded memory. Events of one key (a queue, a queue pair) that
+// A node's memory of the events of a whole run, bounded. Events of one key (a queue, a queue pair) that
 // follow each other closely are one record. When there is no more room, so are those that begin in the same slot of
 // time, and the slot doubles until half of the room is free again: records cover the run from its start to its end, and
 // their counts add up to all events. A key that finds no room at all, because there are more keys than records, is

@@ -2,7 +2,7 @@
 
 namespace weft {
 
-// By whole powers of two, so that this happens a few times in the life of a histogram.
+// Widens by whole powers of two, so that this happens a few times in the life of a histogram.
 void LogHistogram::widen(std::uint32_t index) {
   const std::uint32_t begin = index / kSteps * kSteps, end = begin + kSteps;
   if (counts_.empty()) {

@@ -34,7 +34,7 @@ class LogHistogram {
   std::int64_t mean() const { return count_ == 0 ? -1 : static_cast<std::int64_t>(sum_ / count_); }
   std::uint64_t sum() const { return sum_; }
 
-  // By nearest rank, in parts of 10,000: the middle of the bucket in which it lies; -1 without a number.
+  // Nearest rank, in parts of 10,000: the middle of the bucket in which it lies; -1 without a number.
   std::int64_t percentile(std::uint32_t per_10000) const;
 
   // Buckets that are not empty, in order: the largest number that it can hold, and how many it has.

@@ -14,7 +14,7 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// What a stream is for; part of its key.
+// Purpose of a stream; part of its key.
 enum class RandomPurpose : std::uint64_t {
   kPsn = 1,
   kKeys = 2,

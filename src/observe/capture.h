@@ -71,7 +71,7 @@ class Capture {
 
   // Every tap has seen all its frames with a stamp before `time_ps`: they can be written.
   void flush(Time_ps time_ps);
-  // What was flushed is in the file for others to read.
+  // Flushed frames are in the file for others to read.
   void sync() { writer_.sync(); }
   // Writes the rest. False when not every byte reached the file; then, unless in place, the file is gone.
   bool close();

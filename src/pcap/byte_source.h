@@ -31,7 +31,7 @@ class ByteSource {
 tl::expected<std::unique_ptr<ByteSource>, std::string> open_file_source(const std::string& path,
                                                                         std::uint64_t offset_B = 0);
 
-// What is inside a gzip file of one or several members. `head` is what was read of `packed` already.
+// Content of a gzip file of one or several members. `head` is what was read of `packed` already.
 std::unique_ptr<ByteSource> make_gzip_source(std::unique_ptr<ByteSource> packed, std::span<const std::uint8_t> head);
 
 }  // namespace weft::pcap

@@ -1,4 +1,4 @@
-// What a capture file holds, whatever its format: interfaces, packets, and what is wrong with it. Shared by the
+// Content of a capture file, whatever its format: interfaces, packets, and what is wrong with it. Shared by the
 // reader of whole files in memory (pcap_reader.h), the stream (capture_stream.h) and the merge of several files
 // (merged_capture.h).
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace weft::pcap {
 
-// What the capturing machine counted on an interface, from the last interface statistics block. Packets that it lost
+// Counts of the capturing machine for an interface, from the last interface statistics block. Packets that it lost
 // are not in the file.
 struct InterfaceStatistics {
   std::optional<std::uint64_t> received;

@@ -180,7 +180,7 @@ bool CaptureStream::detect() {
   return true;
 }
 
-// What is unpacked is looked at like a file; gzip within gzip is not.
+// Unpacked content is handled like a file; gzip within gzip is not.
 bool CaptureStream::unpack_gzip() {
   if (source_ == nullptr) return fail("compressed with gzip: read it from a file");
   if (unpacked_) return fail("gzip within gzip");

@@ -33,7 +33,7 @@ class CaptureStream {
   // cut, and at an error: ask for those two then.
   bool next(CapturedPacket& packet) { return next_classic(packet) || next_slow(packet); }
 
-  // What a file said before a place in it: with this, reading can go on there (frame_index.h).
+  // Everything a file said before a place in it: with this, reading can go on there (frame_index.h).
   class State;
   // Nothing where reading cannot go on there: a gzip file, bytes in memory.
   std::optional<std::uint64_t> position_B() const {

@@ -29,7 +29,7 @@ class FrameIndex {
   static tl::expected<FrameIndex, std::string> make(std::vector<std::string> files, const See& see = {});
 
   std::uint64_t frames() const { return frames_; }
-  // What is wrong with a file: "capture.pcapng: bad block length at byte 1234". Empty where nothing is.
+  // Problem of a file: "capture.pcapng: bad block length at byte 1234". Empty where there is none.
   const std::string& problem() const { return problem_; }
   const std::vector<std::string>& files() const { return files_; }
   // The first frame that is not earlier, frames() + 1 where none is. Times are taken to go forward.

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 constexpr std::int64_t kMaxTime_ns = std::numeric_limits<std::int64_t>::max();
 
-// What a hostile file can make a reader keep. Names longer than this are cut.
+// Limits of what a hostile file can make a reader keep. Names longer than this are cut.
 constexpr std::size_t kMaxInterfaces = 65536;
 constexpr std::size_t kMaxName_B = 1024;
 

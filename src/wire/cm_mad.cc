@@ -100,7 +100,7 @@ void read_body(Bytes in, CmReq& req) {
   get_bytes(in, 140, req.private_data);
 }
 
-// What all but REQ and SIDR begin with.
+// Common beginning of all messages but REQ and SIDR.
 template <typename Body>
 void write_ids(const Body& body, MutableBytes out) {
   put_be32(out, 0, body.local_comm_id);

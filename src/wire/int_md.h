@@ -32,7 +32,7 @@ enum IntInstruction : std::uint16_t {
   kIntBuffer = 1 << 7,
   kIntChecksumComplement = 1 << 0,
 };
-// What IntMdHop holds.
+// Instructions whose fields IntMdHop holds.
 inline constexpr std::uint16_t kIntReadable =
     kIntNodeId | kIntL1Interfaces | kIntHopLatency | kIntQueue | kIntIngressTime | kIntEgressTime | kIntTxUtilisation;
 

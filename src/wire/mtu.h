@@ -19,7 +19,7 @@ constexpr std::size_t line_size_B(std::size_t frame_without_fcs_B) {
   return kPreamble_B + std::max(frame_without_fcs_B + kFcs_B, kMinFrame_B) + kInterFrameGap_B;
 }
 
-// What Linux sets aside below the interface's MTU: GRH 40, UDP 8, BTH 12, XRC ETH 4, AtomicETH 28, ICRC 4.
+// Linux reserves below the interface's MTU: GRH 40, UDP 8, BTH 12, XRC ETH 4, AtomicETH 28, ICRC 4.
 inline constexpr std::uint32_t kIboeHeaderReserve_B = 96;
 
 constexpr bool is_path_mtu(std::uint32_t mtu_B) {

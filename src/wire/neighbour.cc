@@ -65,7 +65,7 @@ std::size_t build_neighbour_discovery(const NeighbourRequest& request, bool answ
   const IpAddress& target = request.target;
   IpAddress group{0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, target[13], target[14], target[15]};
   MacAddress group_mac{0x33, 0x33, 0xff, target[13], target[14], target[15]};
-  // Who has no address yet is answered at all nodes.
+  // A requester without an address is answered at all nodes.
   const bool anonymous = request.sender == IpAddress{};
   const IpAddress all_nodes{0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   const IpAddress dst = !answer ? group : anonymous ? all_nodes : request.sender;

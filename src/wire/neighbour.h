@@ -1,4 +1,4 @@
-// Who has this address: ARP (RFC 826) for IPv4 over Ethernet, Neighbour Solicitation and Advertisement (RFC 4861 4.3,
+// Address resolution: ARP (RFC 826) for IPv4 over Ethernet, Neighbour Solicitation and Advertisement (RFC 4861 4.3,
 // 4.4) for IPv6. A port to the outside answers for the hosts of the lab. Frames may carry one 802.1Q tag, which the
 // answer carries too. Not modelled: gratuitous ARP as a claim, duplicate address detection by others.
 #pragma once

@@ -4,7 +4,7 @@ namespace weft::wire {
 
 namespace {
 
-// By the low five bits.
+// Index: the low five bits.
 constexpr const char* kXrcNames[] = {
     "XRC SEND First",
     "XRC SEND Middle",

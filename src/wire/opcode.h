@@ -192,7 +192,7 @@ constexpr bool has_payload(Opcode opcode) {
 constexpr bool is_request(Opcode opcode) {
   return detail::has(opcode, detail::kRequest);
 }
-// Of RC; for another transport take it off first.
+// RC opcodes; for another transport take it off first.
 constexpr bool is_write(Opcode opcode) {
   return opcode >= Opcode::kWriteFirst && opcode <= Opcode::kWriteOnlyImm;
 }

@@ -44,7 +44,7 @@ struct Pds {
   std::uint32_t psn = 0;                            // of a request, a NACK; of an ACK the cumulative one
   std::uint16_t source_id = 0, destination_id = 0;  // PDC identifiers of sender and receiver
   std::uint8_t nack_code = 0;
-  // Of ACKs with congestion control state: bit n of the bitmap says that sack_psn + n has arrived.
+  // ACKs with congestion control state: bit n of the bitmap says that sack_psn + n has arrived.
   std::optional<std::uint32_t> sack_psn{};
   std::uint64_t sack_bitmap = 0;
 
@@ -59,8 +59,8 @@ struct Pds {
 // From the prologue on; the bytes may end anywhere behind the fields.
 tl::expected<Pds, WireError> parse_pds(Bytes bytes);
 
-// Of a whole IPv4 or IPv6 packet without the CRC at its end; extension headers of IPv6 count. `udp_at` is where its UDP
-// header begins, nothing where UET follows IP itself (protocol 253).
+// CRC of a whole IPv4 or IPv6 packet without the CRC at its end; extension headers of IPv6 count. `udp_at` is where its
+// UDP header begins, nothing where UET follows IP itself (protocol 253).
 std::uint32_t uet_crc(Bytes ip_packet_without_crc, std::optional<std::size_t> udp_at);
 // CRC-32C (Castagnoli), first and last complemented.
 std::uint32_t crc32c(Bytes bytes);
