@@ -17,7 +17,7 @@ struct Nic {
   std::string address;    // "10.0.0.1", for the log
   std::int64_t rate_bps = 0;
   std::optional<std::uint32_t> slot;  // of the layout; those of one slot are ports of one card
-  // Of the card; 0: as the slot.
+  // PCIe link of the card; 0: as the slot.
   std::uint32_t pcie_generation = 0;
   std::uint32_t pcie_lanes = 0;
   std::string pci;   // "0000:01:00.0"; without: made from its place in the list

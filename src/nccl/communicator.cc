@@ -36,7 +36,7 @@ struct NodePlan {
   std::shared_ptr<const Graphs> graphs;
 };
 
-// What two machines have in common when the same rings are found in both.
+// Common properties of two machines that have the same rings.
 std::string signature(const Machine& machine, const std::vector<std::uint32_t>& devices) {
   std::string text = fmt::format("{} {} {} {};", machine.cpu_kind, machine.gpu_fabric, machine.places.gpu_fabric,
                                  machine.places.gpudirect);

@@ -39,7 +39,7 @@ enum class Transport : std::uint8_t { kP2p, kShm, kIb, kSocket };
 struct Route {
   Transport transport = Transport::kP2p;
   PathType path = PathType::kLoc;  // between the GPUs; kNet through the network
-  // Of the network: NICs of the two machines (the first, where several are merged), whether their ends are in GPU
+  // Network part: NICs of the two machines (the first, where several are merged), whether their ends are in GPU
   // memory, and whose proxy sends (PXN: that of a GPU beside the NIC, to which the data goes over NVLink first).
   std::uint32_t send_nic = 0, receive_nic = 0;
   std::uint32_t send_device = 0, receive_device = 0;  // of net_devices()
@@ -90,7 +90,7 @@ struct Parts {
   std::uint32_t first_channel = 0;                      // 0 but for the later ones of a group
 };
 
-// What NCCL treats as a node: GPUs of one machine that reach each other without the network.
+// Node in NCCL's sense: GPUs of one machine that reach each other without the network.
 struct Node {
   std::uint32_t machine = 0;
   std::vector<std::uint32_t> ranks;  // in the order of the topology's GPUs
@@ -132,18 +132,18 @@ class Communicator {
   std::uint32_t ll128_words() const { return rccl_ ? kRcclLl128Words : 16; }
   const std::vector<NetDevice>& net_devices(std::uint32_t rank) const;
 
-  // Of rings and trees.
+  // Route of rings and trees.
   Route route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
-  // Of send and receive, and of what is made from them: all-to-all, gather, scatter.
+  // Route of send and receive, and of what is made from them: all-to-all, gather, scatter.
   Route p2p_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
   // Between heads of NVLS.
   Route nvls_route(std::uint32_t channel, std::uint32_t from, std::uint32_t to) const;
-  // Of a collective of so many bytes, as nccl-tests counts them.
+  // Choice for a collective of so many bytes, as nccl-tests counts them.
   Choice choose(Collective collective, std::uint64_t size_B, const Form& form = {}) const;
   // Empty, or why NCCL would refuse this collective: NCCL_ALGO and NCCL_PROTO leave nothing.
   std::string unavailable(Collective collective, bool in_switch = true) const;
   Parts parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B, const Form& form = {}) const;
-  // Of each of the operations of a group, which are alike: the next begins where the one before it ended.
+  // Parts of each operation of a group; the operations are alike, and the next begins where the one before ended.
   std::vector<Parts> group_parts(Collective collective, std::uint64_t size_B, std::uint32_t element_B,
                                  const Form& form) const;
   // How many channels share one send or receive of so many bytes.

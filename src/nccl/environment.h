@@ -87,7 +87,7 @@ struct Environment {
   std::string topo_text, graph_text;  // what is in topo_file and graph_file: whoever makes a communicator reads them
   // Log.
   std::string debug, debug_subsys, debug_file;
-  // What the log says of each variable, in the order in which they were given: name and value.
+  // Lines of the log for each variable, in the order in which they were given: name and value.
   std::vector<std::pair<std::string, std::string>> given;
 
   Environment();

@@ -56,7 +56,7 @@ void duplicate_channels(std::uint32_t compute_capability, Graph& graph) {
   graph.inter_GBps /= divisor;
 }
 
-// What is tried, in which order, and when it is enough.
+// Attempts of the search: what is tried, in which order, and when it is enough.
 class Ladder {
  public:
   Ladder(const Topology& topology, const Environment& environment, Graph& graph);
@@ -211,7 +211,7 @@ bool Ladder::raise() {
     attempt_.inter_GBps = speeds_[--speed_];
     return true;
   }
-  // Of two machines a tree sends half each way: inside them it may be faster.
+  // A tree over two machines sends half each way: inside them it may be faster.
   if (attempt_.intra_GBps == graph_.intra_GBps && attempt_.intra_GBps < attempt_.inter_GBps * 2) {
     attempt_.intra_GBps = speeds_[--speed_];
     return true;

@@ -10,7 +10,7 @@ namespace weft::nccl {
 
 namespace {
 
-// Of a GPU as the next one of a chain; the smallest is tried first. Bandwidths count in whole GB/s.
+// Score of a GPU as the next one of a chain; the smallest is tried first. Bandwidths count in whole GB/s.
 struct GpuScore {
   std::int32_t inter_GBps = 0, inter_pcie_GBps = 0;
   std::size_t inter_hops = 0;

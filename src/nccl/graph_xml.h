@@ -9,7 +9,7 @@
 
 namespace weft::nccl {
 
-// Of the machine of this rank.
+// Graphs of the machine of this rank.
 std::string graph_xml(const Communicator& communicator, std::uint32_t rank);
 
 // Replaces those of `graphs` that the file has. Its GPUs and devices must be those of the topology.

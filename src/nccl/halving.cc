@@ -31,7 +31,7 @@ std::vector<std::uint32_t> HalvingWalk::peers() const {
   return peers;
 }
 
-// What a rank is responsible for after so many steps.
+// Range that a rank is responsible for after so many steps.
 HalvingWalk::Range HalvingWalk::range_at(std::uint32_t level) const {
   Range range{0, count_};
   for (std::uint32_t i = 0; i < level; ++i) {

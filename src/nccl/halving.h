@@ -27,7 +27,7 @@ class HalvingWalk {
   HalvingWalk(std::uint32_t ranks, std::uint32_t rank, std::uint64_t count, std::uint64_t chunk, std::uint64_t align);
 
   bool next(HalvingStep& step);
-  // By distance; then the one with which it is folded.
+  // Ordered by distance; then the one with which it is folded.
   std::vector<std::uint32_t> peers() const;
 
  private:

@@ -298,7 +298,7 @@ class RankLog {
     say(kInit, "Connected binomial trees");
   }
 
-  // What rings and trees have connected already is not connected again.
+  // Connections that rings and trees have made already are not made again.
   void nvls_trees() {
     const Nvls& nvls = all_.nvls();
     if (nvls.channels == 0 || nvls.nodes.size() == 1) return;

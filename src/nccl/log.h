@@ -36,12 +36,12 @@ struct LogFilter {
   std::uint32_t subsystems = kInit | kBootstrap | kEnv;
   bool shows(std::uint32_t of_line) const { return level == DebugLevel::kInfo && (subsystems & of_line) != 0; }
 };
-// Of NCCL_DEBUG and NCCL_DEBUG_SUBSYS.
+// Filter from NCCL_DEBUG and NCCL_DEBUG_SUBSYS.
 LogFilter log_filter(const Environment& environment);
 
 using LogSink = std::function<void(std::uint32_t rank, std::uint32_t subsystems, std::string_view text)>;
 
-// What each rank says, rank after rank, each in NCCL's order.
+// Lines of each rank, rank after rank, each in NCCL's order.
 void write_start(const Cluster& cluster, const Communicator& communicator, const LogFilter& filter,
                  const LogSink& sink);
 

@@ -1,4 +1,4 @@
-// What NCCL_DEBUG_SUBSYS=TUNING says of a collective: what was chosen.
+// Lines of NCCL_DEBUG_SUBSYS=TUNING: the choice for a collective.
 #include <fmt/format.h>
 
 #include "nccl/log.h"

@@ -1,4 +1,4 @@
-// What collectives send over the network, in place of a run: the messages of the schedule that a run has, by the NICs
+// Messages of collectives over the network, in place of a run: those of the schedule that a run has, by the NICs
 // that they leave and reach. Not counted: what the network plugin adds, and what goes over NVLink, PCIe and memory.
 #pragma once
 
@@ -19,7 +19,7 @@ struct NetMessage {
 
 class NetMessages {
  public:
-  // What `rank` sends in one operation, so many times.
+  // Adds what `rank` sends in one operation, so many times.
   void add(const Communicator& communicator, std::uint32_t rank, const Operation& operation, std::uint64_t times);
   const std::map<NetMessage, std::uint64_t>& counts() const { return counts_; }
 

@@ -17,7 +17,7 @@ struct NvlsSizes {
   std::uint64_t chunk_B = 0, tree_chunk_B = 0;  // 0: the usual
 };
 
-// Of Blackwell between nodes: by the NICs and the GPUs of a node.
+// Blackwell between nodes: by the NICs and the GPUs of a node.
 void tune_blackwell(std::size_t nodes, std::size_t per_node, double nic_GBps, PathType to_nic, NvlsSizes& sizes) {
   sizes.chunk_B = kNvlsChunk_B;
   const bool near = to_nic <= PathType::kPxb;

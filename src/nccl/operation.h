@@ -18,9 +18,9 @@ struct Operation {
   bool in_place = false;
   bool scales = false;    // avg: what is reduced is also multiplied
   bool in_switch = true;  // NVSwitch can reduce this type that way
-  // Of kSendRecv: whom this rank sends to and receives from. kNoRank: it does not.
+  // kSendRecv: the peers of this rank. kNoRank: none.
   std::int32_t send_to = kNoRank, receive_from = kNoRank;
-  // Of kHypercube: which of its steps; each is a kernel of its own.
+  // kHypercube: which of its steps; each is a kernel of its own.
   std::uint32_t step = 0;
   // So many operations like this between ncclGroupStart and ncclGroupEnd: one kernel, one choice for all of them.
   std::uint32_t group = 1;
@@ -33,7 +33,7 @@ struct Operation {
   }
 };
 
-// What the tuning model and nccl-tests call its size: all ranks' parts together for all-gather, reduce-scatter,
+// Size in the sense of the tuning model and nccl-tests: all ranks' parts together for all-gather, reduce-scatter,
 // all-to-all, gather and scatter.
 std::uint64_t size_of(const Operation& operation, std::size_t ranks);
 

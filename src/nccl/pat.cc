@@ -137,7 +137,7 @@ bool PatWalk::make(PatStep& step) {
     }
     case Stage::kForward: {
       const std::uint32_t target = piece_ * delta_ + node_;
-      // What came is taken even where there is nobody to send it to.
+      // Arrived data is taken even where there is nobody to send it to.
       if (target > ranks_ || (target == ranks_ && node_ % 2 == 0)) return false;
       make_forward(step, target);
       return true;
@@ -219,7 +219,7 @@ void PatWalk::make_forward(PatStep& step, std::uint32_t target) const {
   }
 }
 
-// What comes from `source` is added to the part that goes to its parent.
+// Data from `source` is added to the part that goes to its parent.
 bool PatWalk::make_reduce(PatStep& step, std::uint32_t source) {
   const bool at_root = stage_ == Stage::kGatherReduce || node_ == lowest_bit(node_);
   if (at_root && std::has_single_bit(pieces() - piece_)) {

@@ -39,7 +39,7 @@ bool better(const Path& candidate, std::size_t hops, const Path& known) {
   return hops < known.links.size();
 }
 
-// Of equal GPUs or devices those with the most bandwidth, and of those the nearest.
+// Best of equal GPUs or devices: the most bandwidth, and among those the nearest.
 template <class PathTo>
 std::vector<std::uint32_t> best_of(std::size_t count, PathTo path_to) {
   std::vector<std::uint32_t> best;

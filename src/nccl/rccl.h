@@ -18,7 +18,7 @@ enum class AmdArch : std::uint8_t { kOther, kGfx908, kGfx90a, kGfx942, kGfx950 }
 
 inline constexpr std::uint32_t kRcclVersion = 22707;
 inline constexpr std::string_view kRcclVersionText = "2.27.7-HEAD";
-// Of LL128: the line is 64 B long, with 56 B of data (NCCL: 128 and 120).
+// LL128: the line is 64 B long, with 56 B of data (NCCL: 128 and 120).
 inline constexpr std::uint32_t kRcclLl128Words = 8;
 inline constexpr std::uint32_t kRcclThreads = 256;  // of a block, whatever the protocol
 

@@ -20,7 +20,7 @@ constexpr Orders kLast{"54271630", "25037461", "36405172", "47065213", "62075314
 // In pairs that begin with the same two GPUs, each once the first.
 constexpr Orders kTreeRails{"01243657", "10473526", "23056174", "32706415",
                             "45160372", "54620713", "67534021", "76314250"};
-// Of one machine: these and the same backwards are each link twice.
+// One machine: these and the same backwards are each link twice.
 constexpr std::string_view kAlone[] = {"01234567", "01234576", "02413657", "02461735",
                                        "03152746", "03516274", "04173625"};
 

@@ -15,8 +15,8 @@ inline constexpr std::uint32_t kMeshGpus = 8;
 
 // Is there a model: eight GPUs joined each to each, no network or a NIC beside each GPU?
 bool has_rccl_model(const Topology& topology);
-// Of node `node` of `nodes`. Rings run backwards on every second node, so that they stay on one rail; where the number
-// is odd the last two have rings of their own.
+// Graphs of node `node` of `nodes`. Rings run backwards on every second node, so that they stay on one rail; where the
+// number is odd the last two have rings of their own.
 Graphs rccl_graphs(const Topology& topology, std::uint32_t nodes, std::uint32_t node);
 
 }  // namespace weft::nccl

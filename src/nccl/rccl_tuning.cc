@@ -65,7 +65,7 @@ constexpr RcclTable kGfx950Table{
       {65536, 65536, 8388608},
       {262144, 262144, 70640910}}}};
 
-// Of MI350X and MI355X between machines: channels up to so many bytes of each rank; beyond the last all.
+// MI350X and MI355X between machines: channels up to so many bytes of each rank; beyond the last all.
 struct ChannelStep {
   std::uint64_t most_B;
   std::uint32_t channels;
@@ -151,7 +151,7 @@ void tune_as_rccl(const TuningInput& input, Tuning& tuning) {
       const Graph& graph = a == kRingRow ? input.graphs->ring : input.graphs->tree;
       for (std::size_t p = 0; p < kProtocols; ++p) {
         bool on = environment.protocols[f][p] != 0;
-        // By default only where RCCL has a model of the machine.
+        // Default: only where RCCL has a model of the machine.
         if (p == kLl128Column && environment.protocols[f][p] == 2)
           on = input.rccl != &kPlainTable && graph.inter_type <= PathType::kPxb && graph.intra_type <= PathType::kNvl;
         if (!on) continue;

@@ -12,7 +12,7 @@
 
 namespace weft::nccl {
 
-// Of trees and rings alone; RCCL has no switch that computes, and PAT is off.
+// Trees and rings alone; RCCL has no switch that computes, and PAT is off.
 struct RcclTable {
   using PerProtocol = std::array<double, kProtocols>;
   using PerAlgorithm = std::array<PerProtocol, 2>;  // tree, ring
@@ -33,7 +33,7 @@ const RcclTable& rccl_table(AmdArch arch, bool has_model);
 
 // Fills latencies and bandwidths, threads and thresholds as RCCL does.
 void tune_as_rccl(const TuningInput& input, Tuning& tuning);
-// By how much the bandwidth of the model is less for this size.
+// Reduction of the model's bandwidth for this size.
 double rccl_correction(const RcclTable& table, std::uint32_t nodes, std::size_t algorithm, std::size_t protocol,
                        std::uint64_t bytes);
 // The protocol after the one that the model chose.

@@ -1,4 +1,4 @@
-// What the kernel of a rank does in one collective: its blocks' primitives (send, recvReduceSend, recvCopySend …) with
+// Kernel of a rank in one collective: its blocks' primitives (send, recvReduceSend, recvCopySend …) with
 // the chunk arithmetic of NCCL's kernels, one after the other, from a generator. Pure: no time, no connection. A
 // channel's block has one lane, or two where a tree goes up and down at the same time, or several sends and receives.
 // Units: elements of the operation's type, and bytes where a name says so.
@@ -31,7 +31,7 @@ struct Primitive {
   bool copies = false;      // the result is written to the output
   std::uint64_t piece = 0;  // of NVLS: what each head has of a loop, the last less
 
-  // Of PAT, where a message has chunks of several ranks and stays in its slot until its last use.
+  // PAT, where a message has chunks of several ranks and stays in its slot until its last use.
   std::int8_t from = kAllPeers, to = kAllPeers;  // which of the lane's peers
   std::uint32_t from_ahead = 0, to_ahead = 0;    // messages between the next one of that peer and this one
   std::uint32_t from_place = 0, to_place = 0;    // of the chunk in its message
@@ -109,9 +109,9 @@ struct Lane {
   bool next(Primitive& primitive);
   // Bytes of so much payload on their way.
   std::uint64_t line_B(std::uint64_t payload_B) const;
-  // Of slice `index` of a primitive.
+  // Elements of slice `index` of a primitive.
   std::uint64_t slice_count(const Primitive& primitive, std::uint32_t index) const;
-  // Of a scatter or gather of NVLS, what belongs to a head: offset and count.
+  // Part of a head in a scatter or gather of NVLS: offset and count.
   std::pair<std::uint64_t, std::uint64_t> nvls_piece(const Primitive& primitive, std::uint32_t head) const;
 
  private:
@@ -143,16 +143,16 @@ struct Plan {
   std::uint64_t least_slice = 1;
 };
 Plan make_plan(const Communicator& communicator, const Operation& operation);
-// Of a plan, what this rank does. Of kSendRecv the operation is the rank's own.
+// Lanes of this rank in a plan. With kSendRecv the operation is the rank's own.
 std::vector<Lane> lanes_of(const Communicator& communicator, const Plan& plan, std::uint32_t rank);
 
 // Elements of the message that ends with slice `index` of a primitive that posts.
 std::uint64_t message_count(const Lane& lane, const Primitive& primitive, std::uint32_t index);
 
-// Of a chunk of PAT, before it is rounded: less where a channel has little.
+// Size of a chunk of PAT, before it is rounded: less where a channel has little.
 std::uint64_t pat_chunk_B(bool gathers, std::size_t ranks, std::uint64_t part_B, std::uint64_t chunk_B);
 void add_pat(std::size_t ranks, std::uint32_t rank, const Plan& plan, Lane lane, std::vector<Lane>& lanes);
-// Of a channel's part with NVLS or NVLSTree, `lane` has the part.
+// NVLS or NVLSTree: `lane` has a channel's part.
 void add_nvls_lanes(const Communicator& communicator, const Plan& plan, std::uint32_t rank, const Lane& lane,
                     std::vector<Lane>& lanes);
 

@@ -62,7 +62,7 @@ bool scales(std::uint32_t operation);  // of -o: avg and mulsum
 bool has_root(Collective collective);
 // NCCL's count for so many bytes of that type, as the test divides them among ranks.
 std::uint64_t param_count(Collective collective, std::uint64_t size_B, std::uint32_t element_B, std::uint64_t ranks);
-// What the column `size` says: the larger of the send and the receive buffer.
+// Column `size`: the larger of the send and the receive buffer.
 std::uint64_t row_size_B(Collective collective, std::uint64_t count, std::uint32_t element_B, std::uint64_t ranks);
 // GB/s, of one operation that takes so long.
 double algorithm_bandwidth(Collective collective, std::uint64_t count, std::uint32_t element_B, std::uint64_t ranks,

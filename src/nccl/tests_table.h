@@ -1,4 +1,4 @@
-// What nccl-tests prints, to the character (2.19, [nccl-tests]): header, one line for each size, the average.
+// Output of nccl-tests, to the character (2.19, [nccl-tests]): header, one line for each size, the average.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct TestDevice {
   std::string name;  // "NVIDIA A100-PCIE-40GB"
 };
 
-// Of one size, out of place and in place.
+// Measurement of one size, out of place and in place.
 struct TestMeasure {
   double time_us = 0;
   double algbw = 0, busbw = 0;         // GB/s

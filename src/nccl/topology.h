@@ -74,7 +74,7 @@ struct NetDevice {
 
 class Topology {
  public:
-  // Of the GPUs that are ranks of this communicator. `inter`: there are ranks elsewhere too.
+  // Topology of the GPUs that are ranks of this communicator. `inter`: there are ranks elsewhere too.
   Topology(const Machine& machine, std::vector<std::uint32_t> devices, bool inter, const Environment& environment);
 
   CpuKind cpu;
@@ -139,7 +139,7 @@ class Topology {
   std::vector<std::uint32_t> local_nets_;  // by GPU and channel, when all paths are known
 };
 
-// What NCCL makes of a PCIe link: lanes by its rate for one lane.
+// Bandwidth of a PCIe link as NCCL counts it: lanes by its rate for one lane.
 double pcie_bandwidth_GBps(std::uint32_t generation, std::uint32_t lanes);
 
 // "0000:81:00.0": where a GPU or NIC of the machine is said to be.

@@ -164,7 +164,7 @@ class Importer {
         }
         continue;
       }
-      // Of merged ports: all of them.
+      // Merged ports: all of them.
       bool known = false;
       for (std::size_t i = 0; i < lab_.nics.size(); ++i) {
         const bool same =

@@ -57,7 +57,7 @@ class Exporter {
     pci.set("link_width", std::to_string(lanes));
   }
 
-  // What is plugged in below a slot with a switch, or into the root ports of a node.
+  // Devices below a slot with a switch, or in the root ports of a node.
   void add_below(std::int32_t parent, std::uint32_t node, XmlElement& to) {
     const host::Layout& layout = machine_.layout;
     for (std::uint32_t i = 0; i < layout.slots.size(); ++i) {

@@ -10,7 +10,7 @@
 
 namespace weft::nccl {
 
-// Of the machine of this rank, as NCCL_TOPO_DUMP_FILE has it.
+// Machine of this rank, as NCCL_TOPO_DUMP_FILE has it.
 std::string topology_xml(const Cluster& cluster, const Communicator& communicator, std::uint32_t rank);
 
 // The machine as NCCL sees it with this NCCL_TOPO_FILE: CPUs, PCIe switches and what is below them come from the file.

@@ -13,7 +13,7 @@ struct TreeLinks {
   std::uint32_t child = 0;  // which child of its parent it is
 };
 
-// Of the first tree, whose root is 0 and in which odd numbers are leaves.
+// First tree: its root is 0, and odd numbers are leaves.
 TreeLinks binary_tree(std::uint32_t count, std::uint32_t node);
 // The first tree; and the second, which is its mirror image (an even number of nodes) or shifted by one (odd).
 std::array<TreeLinks, 2> double_tree(std::uint32_t count, std::uint32_t node);

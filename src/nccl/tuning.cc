@@ -94,7 +94,7 @@ double net_overhead_us(const TuningInput& input) {
   return input.cpu_arch == CpuArch::kX86 && input.cpu_vendor == CpuVendor::kAmd ? 2.0 : 1.0;
 }
 
-// What the network and the GPUs' links give one channel of NVLS.
+// Bandwidth that the network and the GPUs' links give one channel of NVLS.
 double nvls_GBps(const TuningInput& input, std::size_t function, std::size_t algorithm, double cap) {
   const Graph& graph = input.graphs->nvls;
   const auto channels = static_cast<double>(graph.channels.size());
@@ -132,7 +132,7 @@ void Tuning::set_threads(const TuningInput& input) {
   const Graph& ring = input.graphs->ring;
   const double ring_GBps = ring.intra_GBps * static_cast<double>(ring.channels.size());
   const std::uint32_t usual = ring_GBps <= 12.0 ? 256 : kMaxSimpleThreads;  // 12: PCIe 3.0 x16
-  // Of PAT NCCL says none, and so does not take fewer channels for what is small.
+  // NCCL has no thresholds for PAT, and so does not take fewer channels for what is small.
   for (auto& row : max_threads) row = {0, 0, kMaxThreads};
   max_threads[kPat].fill(0);
   max_threads[kRing][kSimple] = threads_of(environment.nthreads, 2 * kWarp, kMaxSimpleThreads, usual);

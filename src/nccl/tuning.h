@@ -29,7 +29,7 @@ class Tuning {
   Tuning() = default;
   explicit Tuning(const TuningInput& input);
 
-  // Of the whole buffer, in microseconds; negative: not available. `group`: so many operations, `bytes` of all of them.
+  // Time of the whole buffer, in microseconds; negative: not available. `group`: so many operations, `bytes` of all.
   double time_us(Function function, ModelAlgorithm algorithm, std::size_t protocol, std::uint64_t bytes,
                  std::uint32_t channels, std::uint32_t group = 1) const;
 

@@ -190,7 +190,7 @@ class Checker {
   }
   std::uint64_t place_of(std::uint32_t peer) const { return std::uint64_t{peer} << 40; }
 
-  // What each rank must have at the end, and from where.
+  // Chunks that each rank must have at the end, and from where.
   std::vector<Chunk> wanted(std::uint32_t rank) const {
     const Operation& operation = operations_[rank];
     const auto ranks = static_cast<std::uint32_t>(communicator_.ranks().size());
@@ -251,7 +251,7 @@ class Checker {
   std::vector<Operation> operations_;
   std::vector<Verified> lanes_;
   std::map<Wire, std::deque<Chunk>> wires_;
-  // Of the direct all-reduce, by rank and channel: what came, and lanes of the first half that have not ended.
+  // Direct all-reduce, by rank and channel: what came, and lanes of the first half that have not ended.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> pairs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> first_half_;
   std::map<SwitchWire, std::deque<Chunk>> switch_wires_;
@@ -261,7 +261,7 @@ class Checker {
 
 }  // namespace
 
-// Of chunks that only move, it says whose they are.
+// Contribution of a rank; for chunks that only move, it says whose they are.
 std::uint64_t contribution(std::uint32_t rank) {
   std::uint64_t x = rank + 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;

@@ -89,7 +89,7 @@ class PatChecker {
         came = found->second.sum;
       }
     }
-    // What is there is added to.
+    // Existing content is added to.
     if (out != nullptr) {
       const std::size_t index = out->posted + now.to_ahead;
       if (out->messages.size() <= index) out->messages.resize(index + 1);

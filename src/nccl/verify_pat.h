@@ -8,7 +8,7 @@
 
 namespace weft::nccl {
 
-// What a rank contributes.
+// Contribution of a rank.
 std::uint64_t contribution(std::uint32_t rank);
 std::uint64_t wrong_pat_elements(const Communicator& communicator, const Plan& plan);
 std::uint64_t wrong_halving_elements(const Communicator& communicator, const Plan& plan);
