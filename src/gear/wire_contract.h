@@ -1,4 +1,4 @@
-// What a lab says about the frames on its cables, for the analysis of captures (analyze/contract.h).
+// Frames on a lab's cables as the lab declares them, for the analysis of captures (analyze/contract.h).
 #pragma once
 
 #include "analyze/contract.h"

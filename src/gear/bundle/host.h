@@ -1,4 +1,4 @@
-// What a bundle says of a host: its RDMA ports, PCI devices, modules, kernel and log, each value with the line it was
+// State of a host by its bundle: its RDMA ports, PCI devices, modules, kernel and log, each value with the line it was
 // read from. Whatever a tool did not print is absent; no default is filled in. The doctor looks for faults in it, and
 // plans of virtual machines take the machine from it (vm/host_bundle.cc).
 #pragma once

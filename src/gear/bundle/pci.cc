@@ -21,7 +21,7 @@ bool is_pci_address(std::string_view text) {
                      [](std::string_view part) { return part.size() <= 8 && is_hex(part); });
 }
 
-// What follows "Speed " or "Width x" in a line of LnkCap or LnkSta.
+// Text after "Speed " or "Width x" in a line of LnkCap or LnkSta.
 std::string_view link_field(std::string_view line, std::string_view name) {
   const std::size_t at = line.find(name);
   return at == line.npos ? std::string_view() : line.substr(at + name.size());

@@ -1,6 +1,6 @@
-// What a bundle says of a switch (docs/doctor.md), in the words of SONiC's config_db.json; the readers of other systems
-// (switch_readers.h) translate. The QoS chain of a port can be followed: DSCP -> traffic class -> queue, priority
-// group, PFC, headroom, ECN.
+// State of a switch by its bundle (docs/doctor.md), in the words of SONiC's config_db.json; the readers of other
+// systems (switch_readers.h) translate. The QoS chain of a port can be followed: DSCP -> traffic class -> queue,
+// priority group, PFC, headroom, ECN.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct SwitchState {
 
   // The port of this name, made where there is none; nothing where a switch cannot have as many.
   SwitchPort* port(const std::string& name);
-  // What the port does with a packet of this DSCP; nothing where the tables do not say.
+  // Treatment of a packet of this DSCP by the port; nothing where the tables do not say.
   std::optional<std::uint32_t> traffic_class(const SwitchPort& port, std::uint32_t dscp) const;
   std::optional<std::uint32_t> queue(const SwitchPort& port, std::uint32_t tc) const;
   std::optional<std::uint32_t> group(const SwitchPort& port, std::uint32_t tc) const;
@@ -58,11 +58,11 @@ struct SwitchState {
 
 // config_db.json alone.
 tl::expected<SwitchState, lab::Problem> read_config_db(std::string_view text, const std::string& file);
-// What a bundle was made on, where that is a switch: by the commands that it has sections of.
+// System that a bundle was made on, where that is a switch: by the commands that it has sections of.
 std::optional<SwitchOs> switch_os(const Bundle& bundle);
 tl::expected<SwitchState, lab::Problem> read_switch(const Bundle& bundle);
 
-// Of show.cc: one table of `show`.
+// In show.cc: one table of `show`.
 void read_show(const Bundle& bundle, const BundleSection& section, SwitchState& state);
 
 }  // namespace weft::gear

@@ -1,6 +1,6 @@
 // NVIDIA Cumulus Linux: `nv config show -o commands` (lines of `nv set`), `nv show interface -o json`, `nv show
 // interface PORT counters qos`, `nv show interface PORT qos pfc-watchdog`, `ethtool -S PORT`, `lldpcli show neighbors`.
-// What `qos roce` stands for is in the user guide ("RDMA over Converged Ethernet"): trust of PCP and DSCP, PFC on
+// `qos roce`, by the user guide ("RDMA over Converged Ethernet"): trust of PCP and DSCP, PFC on
 // switch priority 3, traffic classes 3 and 6 of those priorities and 0 of the others, ECN on traffic classes 0 and 3.
 #include <algorithm>
 #include <nlohmann/json.hpp>

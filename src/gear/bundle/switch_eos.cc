@@ -16,7 +16,7 @@ using EosJson = nlohmann::json;
 constexpr const char* kEosMap = "qos map";
 constexpr const char* kEosEcn = "random-detect ecn";
 
-// What a QoS profile, or an interface itself, asks for.
+// QoS settings of a profile, or of an interface itself.
 struct EosQos {
   Maybe<std::string> trust;
   Maybe<bool> pfc_on;

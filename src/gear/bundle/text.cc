@@ -29,7 +29,7 @@ bool is_digit(char c) {
 }  // namespace
 
 Evidence Bundle::at(const BundleSection& section, std::size_t index) const {
-  // What a command did not print is seen at its heading.
+  // A line that a command did not print is reported at its heading.
   if (index >= section.lines.size()) return {file, section.command, section.line, "=== " + section.command};
   return {file, section.command, section.line + 1 + static_cast<int>(index),
           std::string(trimmed(section.lines[index]).substr(0, kShown_B))};

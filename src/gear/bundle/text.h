@@ -62,7 +62,7 @@ tl::expected<Bundle, lab::Problem> parse_bundle(std::string_view text, const std
 // Pieces of lines. None of them allocates more than its result or looks outside of its text.
 std::string_view trimmed(std::string_view text);
 std::vector<std::string_view> words_of(std::string_view text, std::string_view separators = " \t");
-// What follows `key` when the line begins with it (after blanks), trimmed: "25000Mb/s" of "\tSpeed: 25000Mb/s".
+// Text after `key` when the line begins with it (after blanks), trimmed: "25000Mb/s" of "\tSpeed: 25000Mb/s".
 std::optional<std::string_view> value_after(std::string_view line, std::string_view key);
 // The number that the text begins with; commas between digits are left out ("1,200"). Nothing where it does not fit.
 std::optional<std::uint64_t> leading_number(std::string_view text);

@@ -126,7 +126,7 @@ Answer worst(Answer a, Answer b) {
   return a == Answer::kUnknown || b == Answer::kUnknown ? Answer::kUnknown : Answer::kYes;
 }
 
-// Of a port that must run at `rate_G`: one of that rate or a faster one. Breakout is not counted.
+// A port that must run at `rate_G` is one of that rate or a faster one. Breakout is not counted.
 Answer has_ports(const MarketDevice& device, std::uint32_t rate_G, std::uint32_t count) {
   const auto ways = device.ports();
   if (ways.empty()) return Answer::kUnknown;
@@ -225,7 +225,7 @@ std::optional<NumberRange> max_watts(const MarketDevice& device) {
   const auto watts = watts_of(device);
   if (!watts) return std::nullopt;
   if (watts->second) return NumberRange{watts->first, watts->first};
-  // Of the switches of the list that have both, from the N9K-93180YC-FX (260 and 425 W) to the SN2700 (150 and 398 W).
+  // Range over the switches of the list that have both: N9K-93180YC-FX (260 and 425 W) to SN2700 (150 and 398 W).
   constexpr NumberRange kMaxOverTypical{1.6, 2.7};
   return NumberRange{watts->first * kMaxOverTypical.low, watts->first * kMaxOverTypical.high};
 }
@@ -327,7 +327,7 @@ std::vector<Choice> choose(const Market& market, const ChooseOptions& options) {
     return range ? range->low + range->high : 1e15;
   };
   std::stable_sort(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
-    // What breaks nothing comes first; then a broken need weighs as much as two that are open.
+    // Order: no broken need first; then a broken need weighs as much as two that are open.
     const std::size_t no_a = a.count(Answer::kNo), no_b = b.count(Answer::kNo);
     if ((no_a == 0) != (no_b == 0)) return no_a == 0;
     const std::size_t score_a = 2 * no_a + a.count(Answer::kUnknown), score_b = 2 * no_b + b.count(Answer::kUnknown);

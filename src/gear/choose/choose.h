@@ -63,7 +63,7 @@ struct Choice {
 
 std::vector<Choice> choose(const Market& market, const ChooseOptions& options);
 
-// What a device lacks among what its kind can have; a small buffer is one such thing.
+// Adds what a device lacks among what its kind can have; a small buffer is one such thing.
 void add_lacks(const MarketDevice& device, std::vector<std::string>& cannot, std::vector<std::string>& not_known);
 // Watts to count with, and whether they are the maximum.
 std::optional<std::pair<double, bool>> watts_of(const MarketDevice& device);

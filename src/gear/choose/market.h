@@ -1,4 +1,4 @@
-// What can be bought: catalog/market.csv, compiled into the binary. A row is one field of one device with its tag
+// Market list: catalog/market.csv, compiled into the binary. A row is one field of one device with its tag
 // (V primary, S secondary, R recalled, E estimate: docs/catalog.md), source and date. Prices, watts and noise are
 // ranges.
 #pragma once
@@ -52,7 +52,7 @@ class Market {
 
   std::span<const MarketDevice> devices() const { return devices_; }
   std::vector<const MarketDevice*> of_kind(std::string_view kind) const;
-  // By its name or by that of its model in the catalog, whatever the case.
+  // Looks up its name or that of its model in the catalog, whatever the case.
   Planned<const MarketDevice*> find(std::string_view name) const;
 
  private:

@@ -47,7 +47,7 @@ std::string checks_of(const Choice& choice, Answer answer) {
   return fmt::format("{}", fmt::join(found, "; "));
 }
 
-// What a buyer asks about and no packet depends on.
+// Fields that a buyer asks about and no packet depends on.
 constexpr std::string_view kMarketFields[] = {"buffer_MB",      "power_typical_W", "power_max_W",  "noise_dBA",
                                               "price_used_USD", "price_new_USD",   "price_new_EUR"};
 

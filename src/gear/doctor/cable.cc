@@ -120,7 +120,7 @@ void check_log(const HostState& host, Findings& findings) {
 }
 
 void check_errors(const HostState& host, const NicPort& port, Findings& findings) {
-  // Of mlx5, ice, and the counters of InfiniBand. What FEC corrected is normal and not among them.
+  // Error counters of mlx5, ice and InfiniBand. What FEC corrected is normal and not among them.
   static const char* const kErrors[] = {"rx_pcs_symbol_err_phy",      "rx_symbol_err_phy", "rx_crc_errors_phy",
                                         "rx_crc_errors.nic",          "symbol_error",      "port_rcv_errors",
                                         "local_link_integrity_errors"};

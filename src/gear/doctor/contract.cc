@@ -102,7 +102,7 @@ void check_contract(const Site& site, Findings& findings) {
   for (const SitePort& each : ports_up(site, true)) {
     check_port(site, each, findings);
     const NicPort& port = *each.port;
-    // What is off or untrusted has its own finding.
+    // Settings that are off or untrusted have their own finding.
     if (port.qos.pfc && port.qos.pfc->value != 0)
       pfc.push_back({each.name(), "PFC on priority " + priorities_text(port.qos.pfc->value), port.qos.pfc->from});
     if (const auto value = roce_dscp(*each.host, port))

@@ -1,4 +1,4 @@
-// What the doctor found: the kinds of findings in the order in which to suspect them, and a list of findings.
+// Findings of the doctor: their kinds in the order in which to suspect them, and a list of them.
 //
 // The order is that of cluster bring-up: first the physical layer and what a port is at all, then what lowers bandwidth
 // by a fifth and more (MTU, PFC and the rest of the QoS contract, cable, PCIe, NUMA placement), then GPUDirect, then
@@ -40,7 +40,7 @@ class Findings {
   // `id` must be in finding_kinds().
   void add(std::string_view id, std::string where, std::string message, std::vector<Evidence> evidence,
            std::vector<std::string> fix);
-  // By the order of suspicion, then by place.
+  // Ordered by suspicion, then by place.
   std::vector<Finding> take();
 
  private:

@@ -136,8 +136,8 @@ bool check_rate(const Site& site, const HostState& host, const NicPort& port, Fi
   return true;
 }
 
-// What a single host does not show: its card can do no more, or nothing says what it can do. InfiniBand has rates of
-// its own.
+// Rates that a single host does not show: its card can do no more, or nothing says what it can do. InfiniBand has rates
+// of its own.
 void check_rates(const Site& site, bool infiniband, const std::set<const HostState*>& known, Findings& findings) {
   std::vector<Opinion> opinions;
   for (const HostState& host : site.hosts) {

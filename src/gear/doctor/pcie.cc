@@ -83,7 +83,7 @@ void check_link_of(const HostState& host, const NicPort& port, Findings& finding
   }
 }
 
-// By what nvidia-smi says of the way: a GPU whose every NIC is across the sockets.
+// Topology by nvidia-smi: a GPU whose every NIC is across the sockets.
 bool check_topology(const HostState& host, Findings& findings) {
   std::map<std::string, std::vector<const Seen<std::string>*>> by_gpu;
   for (const auto& [names, path] : host.topology) {

@@ -12,7 +12,7 @@ namespace {
 
 using AirJson = nlohmann::ordered_json;
 
-// Of NVIDIA's own example.
+// Images of NVIDIA's own example.
 constexpr std::string_view kAirSwitch = "cumulus-vx-5.16.1", kAirHost = "generic/ubuntu2404";
 
 AirJson air_node(bool is_switch) {

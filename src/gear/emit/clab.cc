@@ -23,7 +23,7 @@ std::string clab_endpoint(const lab::Lab& lab, const lab::PortRef& port, bool so
                      sonic_vs ? fmt::format("eth{}", port.port + 1) : name.substr(colon + 1));
 }
 
-// What load.sh loads into a SONiC-VS node: containerlab's kind sonic-vs starts from the image's own configuration.
+// Files that load.sh loads into a SONiC-VS node: kind sonic-vs of containerlab starts from the image's configuration.
 std::vector<std::string_view> sonic_files(const SwitchJob& job) {
   std::vector<std::string_view> files = {"config_db.json"};
   if (job.routes()) files.push_back("frr.conf");

@@ -34,8 +34,8 @@ struct ContractPort {
   std::optional<lab::PortRef> peer_port;                    // of a switch
   bool to_host = false;
   bool up = true;  // by its configuration
-  // Of a file that was read: values of this port that differ from those of the switch, by name as contract_values has
-  // them; "nothing" where it lacks one.
+  // Only in a file that was read: values of this port that differ from those of the switch, by name as contract_values
+  // has them; "nothing" where it lacks one.
   std::vector<std::pair<std::string, std::string>> own;
 };
 
@@ -44,7 +44,7 @@ struct Contract {
   fabric::SwitchModel model;
   fabric::SwitchQos qos;
   std::vector<ContractPort> ports;  // with a cable, by number
-  // Of a file that was read; a lab's switches trust a field, and watch every priority with PFC.
+  // Only in a file that was read; a lab's switches trust a field, and watch every priority with PFC.
   bool trusts = true;
   std::optional<std::uint8_t> watched_mask;
 
@@ -54,12 +54,12 @@ struct Contract {
   std::vector<std::uint8_t> groups() const;
 };
 
-// Of a switch, not of a forwarder.
+// Contract of a switch, not of a forwarder.
 Contract contract_of(const lab::Lab& lab, std::uint32_t device);
 
-// What this ASIC cannot hold: lossless classes, headroom, features.
+// Limits of this ASIC that the contract exceeds: lossless classes, headroom, features.
 std::vector<EmitProblem> contract_problems(const Contract& contract);
-// What no target can say: simulated details without a knob on real gear.
+// Parts that no target can express: simulated details without a knob on real gear.
 std::vector<std::string> contract_gaps(const Contract& contract);
 
 // The DSCPs of a priority: "24-31,48".

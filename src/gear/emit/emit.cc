@@ -39,7 +39,7 @@ BackEnd back_end(std::string_view target) {
   return emit_frr;
 }
 
-// What runs on a device, by what the catalog says of it.
+// Systems that run on a device, by what the catalog says of it.
 std::vector<std::string_view> systems_of(const lab::SwitchConfig& device) {
   if (device.forwarder) return {"linux", "frr"};
   const fabric::SwitchModel& model = device.model;

@@ -1,5 +1,5 @@
 // Configuration of real gear from a checked lab: the files of one target for one node or for all that the target fits.
-// What the lab asks for and the target has no words for becomes a note: a comment in the output, a line on stderr.
+// A request of the lab that the target cannot express becomes a note: a comment in the output, a line on stderr.
 // docs/gear.md has the targets with the guides that they follow.
 #pragma once
 
@@ -22,7 +22,7 @@ struct EmittedFile {
   bool executable = false;
 };
 
-// What the target cannot say, of one node.
+// Part of one node that the target cannot express.
 struct EmitNote {
   std::string node;
   std::string message;
@@ -51,8 +51,8 @@ struct EmitOptions {
   std::string node;       // empty: every node that the target fits
   bool numbered = false;  // routing: a /31 on each link between switches
   bool sonic_vs = false;  // containerlab: SONiC-VS in place of FRR
-  // Of hosts: what keeps addresses and MTUs (netplan), drivers (by what the host runs), the interface beside the fabric
-  // (eno1). Given with a target that has no use for one: an error.
+  // Host options: what keeps addresses and MTUs (netplan), drivers (by what the host runs), the interface beside the
+  // fabric (eno1). Given with a target that has no use for one: an error.
   std::optional<Network> network;
   std::optional<DriverStack> stack;
   std::optional<std::string> management;

@@ -1,4 +1,4 @@
-// What a host is to be configured with, neutral of tools: per port the interface, the RDMA device, addresses, MTU, FEC,
+// Configuration of a host, neutral of tools: per port the interface, the RDMA device, addresses, MTU, FEC,
 // cable and routes; of the host its QoS, its drivers, its GPUs. The values are those that the simulation runs with.
 #pragma once
 

@@ -146,7 +146,7 @@ std::string nvue_mirrors(const SwitchJob& job, SwitchOutput& out) {
   return text;
 }
 
-// What `nv set qos roce` sets by itself (CL 5.19): the contract is that, but for ECN and the watchdog.
+// Defaults of `nv set qos roce` (CL 5.19): the contract is that, but for ECN and the watchdog.
 bool is_roce_default(const Contract& contract) {
   const fabric::SwitchQos& qos = contract.qos;
   for (std::size_t dscp = 0; dscp < 64; ++dscp) {

@@ -105,7 +105,7 @@ std::string routeros_ports(const SwitchJob& job) {
   }
   text += "/interface ethernet switch qos port\n";
   for (const ContractPort& port : contract.ports) {
-    // What has no DSCP or no tag is of the port's profile.
+    // Packets without DSCP or tag are of the port's profile.
     text += fmt::format("set {} profile=prio0 {}=keep", routeros_port_name(contract.model, port),
                         by_dscp ? "trust-l3" : "trust-l2");
     if (!contract.pfc_priorities().empty()) text += " pfc=lossless";

@@ -53,7 +53,7 @@ struct RoutingPlan {
 
 RoutingPlan routing_plan(const lab::Lab& lab);
 
-// Of a host's port: the gateway of its subnet, or empty.
+// Gateway of the subnet of a host's port, or empty.
 std::string gateway_of(const lab::Lab& lab, const RoutingPlan& plan, const lab::PortRef& port);
 // Every subnet of the plan but the port's own, in order.
 std::vector<std::string> other_subnets(const RoutingPlan& plan, const std::string& own);

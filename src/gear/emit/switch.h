@@ -1,4 +1,4 @@
-// What a back end of a switch is given, and the back ends: each appends its files and notes.
+// Input of a back end of a switch, and the back ends: each appends its files and notes.
 #pragma once
 
 #include <algorithm>
@@ -27,15 +27,15 @@ struct SwitchJob {
   bool routes() const { return plan.routed; }
   // The port of this number, in the lab's own order; it has a cable.
   const ContractPort& port(std::uint32_t number) const;
-  // Of the interface that routes for these hosts: the largest of its ports. Its default is 1500 on most systems.
+  // MTU of the interface that routes for these hosts: the largest of its ports. Its default is 1500 on most systems.
   std::int64_t vlan_mtu_B(const RoutedVlan& vlan) const;
   // The other end of a cable: "spine0:Ethernet4/1" where that switch runs the target too, else as the lab has it.
   std::string peer_name(const ContractPort& port, std::string_view target, PortNamer name) const;
   // The LAG that a port is a member of, or null.
   const SwitchLag* lag_of(std::uint32_t port) const;
-  // What is routed over a LAG, or null: a host's bond.
+  // Routed link of a LAG, or null: a host's bond.
   const RoutedLink* link_of(const SwitchLag& lag) const;
-  // What routes over a link: the LAG, as `lag` and its number, or the port.
+  // Interface that routes over a link: the LAG, as `lag` and its number, or the port.
   std::string link_name(const RoutedLink& link, std::string_view lag, PortNamer name) const;
   // Members of a LAG, as the system names them.
   std::vector<std::string> member_names(const SwitchLag& lag, PortNamer name) const;
@@ -64,7 +64,7 @@ class SwitchOutput {
       own_.push_back(made.message);
     }
   }
-  // What the target cannot be made to do at all: nothing is emitted then.
+  // A demand that the target cannot meet at all: nothing is emitted then.
   void problem(LabPart part, std::string message, std::string remedy) {
     problems_.push_back({node_, part, node_ + ": " + std::move(message), std::move(remedy)});
   }

@@ -15,7 +15,7 @@ Contract contract_of_port(const Contract& all, const ImportedPort& port) {
   return one;
 }
 
-// What `own` has otherwise than `common`.
+// Values of `own` that differ from `common`.
 ContractValues values_that_differ(const ContractValues& own, const ContractValues& common) {
   const std::map<std::string_view, std::string_view> of_common(common.begin(), common.end());
   std::map<std::string_view, std::string_view> of_own(own.begin(), own.end());
@@ -38,7 +38,7 @@ void merge_ports(Contract& contract, const std::vector<ImportedPort>& ports) {
   for (std::size_t i = 0; i < ports.size(); ++i)
     kinds[contract_values(contract_of_port(contract, ports[i]))].push_back(i);
   const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
-    // Of kinds with as many ports, that of the first port.
+    // Among kinds with as many ports, that of the first port.
     return a.second.size() != b.second.size() ? a.second.size() < b.second.size() : a.second.front() > b.second.front();
   });
   if (most == kinds.end()) return;

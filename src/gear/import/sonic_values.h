@@ -21,7 +21,7 @@ std::vector<std::uint8_t> read_classes(std::string_view text);
 
 // Does a WRED profile with this "ecn" mark green packets? RoCE is green: nothing of a lab colours packets.
 bool marks_green(std::string_view ecn);
-// What a WRED profile says of yellow and red packets that is not what it says of green ones: a lab has one colour.
+// Values of a WRED profile for yellow and red packets that differ from green: a lab has one colour.
 // `field` is the text of a field of the profile; empty where there is none.
 std::vector<std::string> colour_notes(std::string_view profile,
                                       const std::function<std::string(const std::string&)>& field);

@@ -1,4 +1,4 @@
-// What a fabric plan costs: one item for each kind of device and cable, from the market list.
+// Cost of a fabric plan: one item for each kind of device and cable, from the market list.
 #pragma once
 
 #include <cstdint>

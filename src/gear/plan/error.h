@@ -1,4 +1,4 @@
-// What is wrong with what a user asked a plan for: a file and line where there is one, what, and what to do about it.
+// Mistake in what a user asked a plan for: a file and line where there is one, what, and what to do about it.
 #pragma once
 
 #include <string>

@@ -96,7 +96,7 @@ struct FabricPlan {
 
 Planned<FabricPlan> plan_fabric(const FabricOptions& options, const Market& market);
 
-// Of the lossless group of every port; 0: what the switches' vendors take is enough.
+// Headroom of the lossless group of every port; 0: what the switches' vendors take is enough.
 std::int64_t planned_headroom_B(const FabricPlan& plan);
 
 std::string fabric_lab(const FabricPlan& plan);
@@ -106,7 +106,7 @@ std::vector<PlannedFile> fabric_files(const FabricPlan& plan);
 
 // 200000000000 -> "200G".
 std::string rate_text(std::int64_t rate_bps);
-// Of cables in a row of racks, in lengths that are sold: 2 m within a rack; otherwise up, along at 0.6 m a rack, down.
+// Lengths of cables in a row of racks, as sold: 2 m within a rack; otherwise up, along at 0.6 m a rack, down.
 std::uint32_t cable_length_m(std::uint32_t rack, std::uint32_t other_rack);
 // Addresses of the management network, 172.16.0.0/16: hosts, their BMCs and switches in blocks of their own.
 std::string management_address(std::uint32_t block, std::uint32_t index);

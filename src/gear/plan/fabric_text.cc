@@ -41,7 +41,7 @@ std::string bill_table(const FabricPlan& plan) {
   return out;
 }
 
-// What the budget says of the sum, and what costs most.
+// Budget against the sum, and what costs most.
 std::string budget_text(const FabricPlan& plan) {
   const auto within = plan.within_budget();
   if (!within) return "";

@@ -10,7 +10,7 @@
 namespace weft::gear {
 namespace {
 
-// Of what sends towards the group, and how long it takes to stop.
+// Sender towards the group, and how long it takes to stop.
 struct SendingEnd {
   Time_ps port_ps = 0, response_ps = 0;
 };

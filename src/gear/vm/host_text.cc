@@ -71,7 +71,7 @@ class HostTextReader {
     return checked_host(std::move(host_), where_);
   }
 
-  // What is wrong; empty when nothing is.
+  // Problem of a line; empty when there is none.
   std::string read_line(std::string_view line) {
     if (line.empty()) {
       in_slot_ = false;

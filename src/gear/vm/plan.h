@@ -40,7 +40,7 @@ struct VmDevice {
   std::string label;  // "GPU 0"; empty for a further function of a slot
 };
 
-// What a VM has of one NUMA node.
+// Share of a VM in one NUMA node.
 struct VmCell {
   std::uint32_t node = 0;
   std::vector<HostCore> cores;
@@ -86,7 +86,7 @@ struct VmPlan {
 
 Planned<VmPlan> plan_vms(HostDescription host, const VmPlanOptions& options);
 
-// What the plan becomes.
+// Outputs of the plan.
 std::string kernel_arguments(const VmPlan& plan);
 std::string vm_plan_text(const VmPlan& plan);
 std::string vm_plan_json(const VmPlan& plan);

@@ -1,4 +1,4 @@
-// What is run on the host: kernel arguments, binding to vfio-pci at every boot, making the machines, and a check that
+// Scripts for the host: kernel arguments, binding to vfio-pci at every boot, making the machines, and a check that
 // everything took effect. POSIX tools and bash; `shellcheck` and `systemd-analyze verify` accept them.
 #include <fmt/format.h>
 
