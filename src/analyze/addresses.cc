@@ -12,7 +12,7 @@ std::size_t hash_of(const wire::IpAddress& address) {
   std::uint64_t high = 0, low = 0;
   std::memcpy(&high, address.data(), 8);
   std::memcpy(&low, address.data() + 8, 8);
-  // What differs between addresses is in their last bytes, the high ones of `low`: bring it down before it is
+  // Addresses differ in their last bytes, the high ones of `low`: bring them down before it is
   // multiplied, which carries upwards only.
   std::uint64_t mixed = (high ^ 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL ^ low;
   mixed = (mixed ^ mixed >> 32) * 0x94d049bb133111ebULL;

@@ -99,7 +99,7 @@ class Analyzer {
   std::uint64_t numbered_ = 0;  // frames until now, those left out too
 };
 
-// What findings call these files: the last part of the path, and as much before it as tells them apart.
+// Names of these files in findings: the last part of the path, and as much before it as tells them apart.
 std::vector<std::string> short_names(const std::vector<std::string>& paths);
 
 // Reads the files as one, merged by time, in constant memory. A file that is cut or wrong from some byte on gives what

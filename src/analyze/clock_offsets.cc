@@ -17,7 +17,7 @@ std::uint64_t print_of_psn(std::uint32_t psn) {
   return psn * 0x9e3779b1U >> (32 - kPsnBits);
 }
 
-// What no hop changes.
+// Fields that no hop changes.
 std::uint64_t print_of(const Frame& frame) {
   std::uint64_t print = 0x2545f4914f6cdd1dULL;
   const auto add = [&print](std::uint64_t value) {
@@ -148,7 +148,7 @@ bool goes_up_first(std::span<const Match> matches) {
   return up > 0;
 }
 
-// What all matches of two files say about the clock of `file`, one of the two.
+// Bounds of the clock of `file`, one of two, from all matches of the two files.
 std::vector<Bound> bounds_of(std::vector<Match> matches, std::size_t file) {
   keep_densest(matches);
   std::ranges::sort(matches, {}, [](const Match& each) { return std::tuple(each.path(), each.first_ns); });
@@ -276,7 +276,7 @@ std::vector<ClockOffset> ClockOffsets::offsets() const {
       if (places.size() < kMostPlaces && to - begin <= kMostTimes)
         places.push_back(std::span(all).subspan(begin, to - begin));
     }
-    // Of a packet that was sent again, both files must have as many copies.
+    // A packet that was retransmitted must have as many copies in both files.
     for (std::size_t i = 0; i < places.size(); ++i)
       for (std::size_t j = i + 1; j < places.size(); ++j) {
         if (places[i].front().file == places[j].front().file || places[i].size() != places[j].size()) continue;

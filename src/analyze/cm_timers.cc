@@ -1,4 +1,4 @@
-// What a handshake says about timeouts and retries, against what was then measured: of CM's own messages (IBTA vol 1,
+// Timeouts and retries of a handshake against what was then measured: of CM's own messages (IBTA vol 1,
 // 12.9.8), and of the packets of the connection.
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ std::string cm_time_text(std::int64_t time_ns) {
   return fmt::format("{:.2f} s", static_cast<double>(time_ns) / 1e9);
 }
 
-// What the waits of a requester are, beside the timeout of the handshake.
+// Waits of a requester beside the timeout of the handshake.
 std::string agreement_text(const CmConnection& connection, std::int64_t shortest_ns, std::int64_t longest_ns) {
   // The measured floor of ConnectX: timeouts below 16 are raised, and it waits twice as long.
   constexpr std::uint8_t kFloor = 16;

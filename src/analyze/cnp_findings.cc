@@ -1,4 +1,4 @@
-// What the CNPs of a capture say.
+// Findings about the CNPs of a capture.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::vector<Remedy> np_remedies(const Reading& reading, AddressId receiver) {
                               host)}};
 }
 
-// Of those that saw one receiver: the most marks, then the most CNPs, then the shortest way to an answer.
+// Order among points that saw one receiver: most marks, then most CNPs, then the shortest way to an answer.
 bool is_nearer(const CnpSender& one, const CnpSender& other) {
   const std::int64_t one_ns = one.delay.count() == 0 ? INT64_MAX : one.delay.least();
   const std::int64_t other_ns = other.delay.count() == 0 ? INT64_MAX : other.delay.least();
@@ -116,7 +116,7 @@ bool sees_all(const Streams& streams, const Stream& stream) {
 
 }  // namespace
 
-// What leaves the receiver and does not come to the point nearest to the sender of the data. Of packets of the same
+// CNPs that leave the receiver and do not come to the point nearest to the sender of the data. Of packets of the same
 // stream that are no CNPs, so many are missing there as the capture lacks.
 void Cnps::find_lost(Findings& findings, const Reading& reading) {
   const Streams& streams = reading.streams;
@@ -271,7 +271,7 @@ void Cnps::find_unasked(Findings& findings, const Reading& reading, const CnpSen
     const std::string node = at.name.substr(0, at.name.rfind(':') + 1);
     is_at_host = std::count_if(reading.capture.points.begin(), reading.capture.points.end(),
                                [&](const auto& point) { return point.name.starts_with(node); }) == 1;
-    // What leaves there is the host's own, and what comes in is for it.
+    // Packets that leave there are the host's own, and those that come in are for it.
     for (StreamId id = 0; id < reading.marks.size() && is_at_host; ++id) {
       if (reading.streams[id].point != sender.point) continue;
       const bool is_own = reading.marks[id].direction == Direction::kOut ? reading.streams[id].src == sender.address

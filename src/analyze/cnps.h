@@ -39,7 +39,7 @@ struct CnpSender {
   bool too_many = false;                         // not all gaps of queue pairs are known
 };
 
-// What one receiver owes one sender of data, at one point.
+// CNPs that one receiver owes one sender of data, at one point.
 struct CnpDebt {
   PointId point = 0;
   AddressId receiver = 0, sender = 0;
@@ -53,7 +53,7 @@ class Cnps {
   void see(const Frame& frame, const Streams&) {
     if (frame.ce() && frame.payload_B > 0) see_ce(frame);
     if (frame.is_cnp()) see_cnp(frame);
-    // What a short snap length has cut off may have been a NAK.
+    // A packet cut by a short snap length may have been a NAK.
     const bool is_unread = !frame.has_aeth && frame.operation() == wire::Opcode::kAck;
     if (is_unread || (frame.has_aeth && frame.syndrome >> 5 == 3)) see_nak(frame);
   }

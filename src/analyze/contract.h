@@ -15,7 +15,7 @@
 
 namespace weft::analyze {
 
-// What a lab says, in terms of the wire alone.
+// Contract of a lab, in terms of the wire alone.
 struct ContractPort {
   std::string name;  // "h0:p0"
   wire::IpAddress address{};

@@ -19,7 +19,7 @@ struct DecodeOptions {
 void decode(std::uint16_t link_type, wire::Bytes bytes, std::uint32_t wire_B, const DecodeOptions& options,
             Addresses& addresses, Frame& frame);
 
-// Of UET: a whole frame whose `payload` begins with the prologue. False where it has no room for a CRC.
+// UET: a whole frame whose `payload` begins with the prologue. False where it has no room for a CRC.
 bool uet_crc_fits(const Frame& frame);
 
 }  // namespace weft::analyze

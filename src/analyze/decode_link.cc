@@ -1,4 +1,4 @@
-// What the first bytes of a captured packet are, by link type: Ethernet, Linux cooked, BSD loopback, raw IP, ERF
+// First bytes of a captured packet, by link type: Ethernet, Linux cooked, BSD loopback, raw IP, ERF
 // records, InfiniBand from the local route header on.
 #include "analyze/decoder.h"
 #include "analyze/erf.h"
@@ -123,7 +123,7 @@ void Decoder::erf(Rest rest) {
   const std::uint8_t base_type = type & 0x7f;
   const bool is_ethernet = is_erf_ethernet(base_type);
   if (is_ethernet) rest = rest.after(kEthernetPad_B);
-  // What was on the wire; the record is padded to eight bytes behind it.
+  // Bytes on the wire; the record is padded to eight bytes behind them.
   rest.bytes = rest.bytes.first(std::min(rest.bytes.size(), wire_B));
   rest.wire_B = wire_B;
   frame_.wire_B = static_cast<std::uint32_t>(wire_B);

@@ -13,7 +13,7 @@
 
 namespace weft::analyze::detail {
 
-// What is left to read: the captured bytes, and how many there were on the wire.
+// Rest to read: the captured bytes, and how many there were on the wire.
 struct Rest {
   wire::Bytes bytes;
   std::size_t wire_B;

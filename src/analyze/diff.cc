@@ -67,7 +67,7 @@ std::map<std::string, Group> by_kind(const Analysis& analysis) {
 }
 
 void compare_findings(const Analysis& before, const Analysis& after, std::vector<Change>& changes) {
-  // By kind: how many places, and the first of them.
+  // Differences of one kind: how many places, and the first of them.
   struct Places {
     std::size_t before = 0, after = 0;
     std::string where;

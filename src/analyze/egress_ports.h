@@ -16,7 +16,7 @@
 
 namespace weft::analyze {
 
-// What hashes look at.
+// Fields that hashes use.
 using HashedFlow = std::tuple<AddressId, AddressId, std::uint16_t>;  // source, destination, UDP source port
 
 struct EgressPort {
@@ -34,7 +34,7 @@ struct SwitchNode {
   std::map<HashedFlow, PointId> came_by{};
 };
 
-// By node, or by MAC address where interfaces have no directions.
+// Nodes, or MAC addresses where interfaces have no directions.
 std::vector<SwitchNode> switch_nodes(const Reading& reading, PauseLanes& lanes);
 
 }  // namespace weft::analyze

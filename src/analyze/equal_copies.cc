@@ -5,7 +5,7 @@
 namespace weft::analyze {
 namespace {
 
-// What a bridge does not change. It may mark a packet: ECN and the checksum of IPv4 are left out.
+// Fields that a bridge does not change. It may mark a packet: ECN and the checksum of IPv4 are left out.
 std::uint64_t print_of(const Frame& frame) {
   std::uint64_t print = 0x9e3779b97f4a7c15ULL;
   const auto add = [&print](std::uint64_t value) {
@@ -53,7 +53,7 @@ bool EqualCopies::is_copy(const Frame& frame) {
   // The stamp of an original may be late, and its copy seem to come before it.
   const std::int64_t earliest_ns = rule.copies >= kFewestUsual ? -kSoon_ns : 0;
   const bool is_in_time = delay_ns >= earliest_ns && delay_ns <= (is_sure ? kWithin_ns : kSoon_ns);
-  // What was seen before its original has its copies already.
+  // A packet seen before its original has its copies already.
   const bool is_soon = delay_ns < (is_answered(frame) ? kSoonestAnswered_ns : kSoonest_ns);
   const std::uint64_t begun_before = is_soon && !frame.is_cnp() ? kBegunBefore : 0;
   const bool is_rule = rule.copies * 2 + begun_before >= seen.ordinal;

@@ -54,7 +54,7 @@ class EqualCopies {
     std::uint64_t ordinal = 0;  // of the packets that are no copies
     bool is_copied = false;
   };
-  // Of all packets between two hosts.
+  // Rule for all packets between two hosts.
   struct Rule {
     std::uint64_t originals = 0, copies = 0, copied_until = 0, late_copies = 0;
     std::int64_t delay_sum_ns = 0, last_nak_ns = INT64_MIN;

@@ -1,6 +1,6 @@
-// What the analysis says: findings of named checks, each with evidence, a likely cause and a remedy. The checks are the
-// 24 of docs/checks, and `contract` with a lab; a finding is one kind of a check ("pause.storm"). The table of kinds
-// (finding_kinds.cc) is in order of suspicion: what explains others comes first.
+// Results of the analysis: findings of named checks, each with evidence, a likely cause and a remedy. The checks are
+// the 24 of docs/checks, and `contract` with a lab; a finding is one kind of a check ("pause.storm"). The table of
+// kinds (finding_kinds.cc) is in order of suspicion: what explains others comes first.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct CheckResult {
   Verdict verdict = Verdict::kNotEnough;
   std::uint64_t looked_at = 0;  // frames, messages, ...: what `unit` says
   std::string_view unit;        // "frames", "NAKs"
-  // Of kNotEnough: "no CE mark in this capture". What begins otherwise is there and cannot be judged.
+  // kNotEnough: "no CE mark in this capture". A text that begins otherwise is there and cannot be judged.
   std::string_view missing;
 };
 

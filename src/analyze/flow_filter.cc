@@ -44,7 +44,7 @@ bool keep_flow(const std::string& flow, Analysis& analysis) {
   auto is_wanted = [&wanted](const Conversation& each) { return names_flow(place_of(each), wanted); };
   if (std::none_of(analysis.conversations.begin(), analysis.conversations.end(), is_wanted)) return false;
   std::erase_if(analysis.conversations, [&](const Conversation& each) { return !is_wanted(each); });
-  // What is wrong with the capture, and what stops a link, is about every flow.
+  // Faults of the capture, and stops of a link, are about every flow.
   analysis.findings.keep_if([&wanted](const Finding& finding) {
     return finding.id.starts_with("capture.") || finding.id.starts_with("pause.") ||
            names_flow(finding.where + " " + finding.what, wanted);

@@ -32,7 +32,7 @@ enum class Tunnel : std::uint8_t { kNoTunnel, kErspan1, kErspan2, kErspan3, kVxl
 enum class Direction : std::uint8_t { kUnknown, kIn, kOut };  // of the interface
 enum class IcrcState : std::uint8_t { kNotChecked, kGood, kBad };
 
-// What is wrong with the frame itself (check "integrity").
+// Faults of the frame itself (check "integrity").
 enum FrameProblem : std::uint16_t {
   kIpLength = 1 << 0,          // IP total length beyond the frame, or not that of UDP
   kUdpLength = 1 << 1,         // UDP length not that of the IP payload
@@ -114,7 +114,7 @@ struct Frame {
   bool ce() const { return ecn() == 3; }
   int pcp() const { return vlan_tci < 0 ? -1 : vlan_tci >> 13; }
   bool has(FrameProblem problem) const { return (problems & problem) != 0; }
-  // Of RC and XRC alike.
+  // Opcode without transport: RC and XRC alike.
   wire::Opcode operation() const { return wire::without_transport(static_cast<std::uint8_t>(opcode)); }
   // RC and XRC FLUSH and ATOMIC WRITE (IBTA annex A19): requests of one PSN whose headers are not looked into. Their
   // answer is a READ response of no bytes.

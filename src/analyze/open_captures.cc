@@ -14,7 +14,7 @@ bool can_be_read_twice(const std::string& path) {
   return path != "-" && std::filesystem::is_regular_file(path, unknown);
 }
 
-// What is wrong with a file is for those to say who read it for its packets.
+// Errors of a file are reported by those who read it for its packets.
 void see_all(std::size_t file, pcap::CaptureStream& stream, Addresses& addresses, ClockOffsets& clocks) {
   const DecodeOptions options{.check_icrc = false};
   pcap::CapturedPacket packet;

@@ -162,7 +162,7 @@ std::vector<StreamId> held_by(const PauseStop& stop, const PauseLanes& lanes, co
   return held;
 }
 
-// Of the points that saw these flows later: were packets marked since?
+// Marks at the points that saw these flows later.
 QueueMarks marks_behind(const std::map<FlowKey, StreamId>& held, const Reading& reading) {
   bool is_seen = false;
   for (StreamId id = 0; id < reading.marks.size() && id < reading.streams.size(); ++id) {
@@ -197,7 +197,7 @@ OriginQueue queue_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLa
     queue.is_standstill = queue.is_standstill || is_standstill(run, lanes.speed_bps(lane.point));
     for (const StreamId id : held_by(stop, lanes, reading)) {
       const Stream& stream = reading.streams[id];
-      // Of two points of one flow, the later one.
+      // The later of two points of one flow counts.
       const auto [at, is_new] = held.try_emplace(key_of(stream), id);
       if (!is_new && stream.first_ns > reading.streams[at->second].first_ns) at->second = id;
       to_B[stream.dst] += stream.payload_B;

@@ -26,7 +26,7 @@ struct PauseFlows {
 };
 PauseFlows flows_of(const PauseOrigin& origin, const PauseGraph& graph, PauseLanes& lanes, const Reading& reading);
 
-// What a capture shows of the queue from which an origin's pauses come.
+// Evidence of a capture on the queue from which an origin's pauses come.
 enum class QueueMarks : std::uint8_t {
   kMarks,         // CE marks are added there, or behind it
   kMarksNothing,  // the held flows pass on unmarked

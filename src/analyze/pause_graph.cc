@@ -76,7 +76,7 @@ class CycleSearch {
   bool lasts(std::uint32_t i) const {
     return is_standstill(run(i), lanes_.speed_bps(lanes_.lanes()[graph_.stops[i].lane()].point));
   }
-  // What holds the node that sends stop i: stops whose stopped end is that node.
+  // Causes of stop i at its node: stops whose stopped end is that node.
   void visit(std::uint32_t i) {
     state_[i] = kOnPath;
     path_.push_back(i);

@@ -1,4 +1,4 @@
-// Who stops whom, and why: the lanes of a capture joined to cables and nodes. A pause frame never leaves its cable, so
+// Graph of pauses: the lanes of a capture joined to cables and nodes. A pause frame never leaves its cable, so
 // two lanes with the same sender address are the two ends of one cable; a node that is stopped and then stops another
 // passes the pause on. Built when the capture has been read.
 #pragma once

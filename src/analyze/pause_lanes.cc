@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kAssumedSpeed_bps = 100'000'000'000;
 constexpr std::uint32_t kSpeedWindow_frames = 16;
-// What a pause has piled up can make a switch stop its peers a little after it is over.
+// The queue that a pause has built can make a switch stop its peers a little after it is over.
 constexpr std::int64_t kFilled_ps = 100'000'000;
 
 constexpr std::size_t index(Direction direction) {

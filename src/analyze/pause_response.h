@@ -23,7 +23,7 @@ std::int64_t response_limit_ps(std::uint64_t speed_bps);
 // the far end of the cable 5 us for 500 m of it.
 std::int64_t response_allowance_ps(std::uint64_t speed_bps, bool at_far_end);
 
-// Of one class in one direction of a cable.
+// Response of one class in one direction of a cable.
 struct PauseResponse {
   std::uint64_t answered = 0;  // pauses in which a frame was sent after the XOFF, and then no more
   std::int64_t sum_ps = 0, most_ps = 0;
@@ -45,7 +45,7 @@ struct PauseResponse {
   bool is_ignored() const;
 
  private:
-  // Of the pause that holds.
+  // Start of the pause that holds.
   std::int64_t last_ps_ = -1;
   FrameRef last_{};
 };

@@ -109,7 +109,7 @@ void Pauses::find_response(Findings& findings, const PauseStop& stop, const Paus
                    {"switch", fmt::format("{}, if it is one of a switch: show pfc asymmetric; show pfcwd stats; config "
                                           "interface pfc priority {} {} on",
                                           stop.stopped, port_of(stop.stopped), words_of_priority(stop.c).priority)}}});
-  // Of a speed that is not in the file the limit may be another one.
+  // A speed that is not in the file may have another limit.
   if (response.is_slow() && lane.speed_is_known)
     findings.add({"pause.slow-response",
                   where,
@@ -128,7 +128,7 @@ void Pauses::find_response(Findings& findings, const PauseStop& stop, const Paus
                     "watermark headroom"}}});
 }
 
-// What one end of a cable does wrong by itself.
+// Faults of one end of a cable by itself.
 void Pauses::find_lane_faults(Findings& findings) const {
   std::uint64_t whole_link = 0;
   Evidence first_whole;

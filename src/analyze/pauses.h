@@ -16,7 +16,7 @@ class Pauses {
   const PauseLanes& lanes() const { return lanes_; }
   PauseLanes& lanes() { return lanes_; }
   void finish(Findings& findings, const Reading& reading);
-  // What every class was stopped, for the points of the report.
+  // Paused time of every class, for the points of the report.
   void fill(std::vector<CapturePoint>& points, std::int64_t span_ns) const;
 
   // A class that is stopped more than this is short of bandwidth, not only of a burst's worth of buffer; with CE marks

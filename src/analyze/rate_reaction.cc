@@ -37,7 +37,7 @@ void RateReaction::close_window(Window& window, const Frame& frame, const PauseL
   window.last_ns = window.gap_ns = 0;
 }
 
-// What is sent while DCQCN would be far below the speed of the port.
+// Counts packets sent while DCQCN would be far below the speed of the port.
 void RateReaction::see_told(Reaction& reaction, double rate_bps, std::int64_t start_ns, std::int64_t end_ns) {
   const bool is_soon = start_ns - reaction.last_cnp_ns < kEpisode_ns;
   if (reaction.episodes == 1 && is_soon && end_ns > reaction.first_cnp.time_ns + kReact_ns &&
@@ -122,7 +122,7 @@ void RateReaction::see_nak(StreamId id, const Streams& streams) {
     reactions_[windows_[data].reaction - 1].has_loss = true;
 }
 
-// Of the window before, unless that is long ago; at the beginning of a stream, of what there is.
+// Rate of the window before, unless that is long ago; at the beginning of a stream, of what there is.
 double RateReaction::rate_before(const Window& window, std::int64_t now_ns) {
   const std::int64_t open_ns = now_ns - window.start_ns;
   if (open_ns >= 5 * kWindow_ns) return 0;

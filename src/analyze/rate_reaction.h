@@ -13,7 +13,7 @@
 
 namespace weft::analyze {
 
-// Of one stream of data whose sender got CNPs.
+// Reaction of one stream of data whose sender got CNPs.
 struct Reaction {
   StreamId stream = 0;
   std::uint64_t cnps = 0;

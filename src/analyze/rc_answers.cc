@@ -1,5 +1,5 @@
-// What the responder says: ACKs are cumulative, a NAK names the PSN that is expected and acknowledges what is before it
-// (IBTA vol 1, 9.7.5).
+// Answers of the responder: ACKs are cumulative, a NAK names the PSN that is expected and acknowledges what is before
+// it (IBTA vol 1, 9.7.5).
 #include <algorithm>
 
 #include "analyze/rc_transport.h"
@@ -11,7 +11,7 @@ namespace {
 enum SyndromeType : std::uint8_t { kAckType = 0, kRnrType = 1, kNakType = 3 };
 constexpr std::uint8_t kNoCredits = 31;  // the responder does not use credits
 
-// Of the AETH syndrome (IBTA vol 1, 9.7.5.2.4, table 46), in units of 10 us; and the credits of table 45.
+// Timers of the AETH syndrome (IBTA vol 1, 9.7.5.2.4, table 46), in units of 10 us; and the credits of table 45.
 constexpr std::array<std::uint32_t, 32> kRnrTimer_10us = {
     65536, 1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,   192,
     256,   384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
@@ -76,7 +76,7 @@ void RcTransport::see_reserved(const Frame& frame, RcFlow& flow) {
   flow.fatal = flow.fatal || wire::aeth_kind(frame.syndrome) == wire::AethKind::kNak;
 }
 
-// Of what was sent before the capture began, or was lost before this point: a NAK explains what is sent again.
+// Answers to packets sent before the capture began, or lost before this point: a NAK explains retransmissions.
 void RcTransport::see_earlier(const Frame& frame, RcFlow& flow) {
   if (!frame.has_aeth) return;
   if (frame.syndrome == kNakType << 5) {
@@ -207,7 +207,7 @@ void RcTransport::acknowledge(std::uint32_t psn, const Frame& frame, RcFlow& flo
   }
   if (all && flow.in_message == InMessage::kNothing && !flow.pass.open) flow.clean = true;
   if (!flow.trouble) return;
-  // What the responder has and nobody has seen here did not pass here, or the capture missed it.
+  // Packets that the responder has and nobody has seen here did not pass here, or the capture missed them.
   std::vector<Hole>& holes = flow.trouble->holes;
   while (!holes.empty() && psn_ahead(holes.front().first, psn) <= 0) {
     const std::uint32_t end = psn_ahead(holes.front().end, psn) > 1 ? psn_plus(psn, 1) : holes.front().end;

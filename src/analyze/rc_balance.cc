@@ -1,4 +1,4 @@
-// What one capture point has and the next one has not.
+// Packets that one capture point has and the next one has not.
 #include "analyze/rc_balance.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ std::uint64_t came_behind_nak(const RcFlow& flow) {
   return flow.trouble ? flow.trouble->came_behind_nak : 0;
 }
 
-// What is lost is sent again, or the connection ends with it. Where no timer ran, the responder has noticed each loss
-// by a gap before the later point.
+// A lost packet is retransmitted, or the connection ends with it. Where no timer ran, the responder has noticed each
+// loss by a gap before the later point.
 std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
   const RcFlow& near = view.requester();
   if (near.transport == wire::kUcTransport) return UINT64_MAX;
@@ -56,7 +56,7 @@ std::uint64_t most_lost(const SideView& view, const RcFlow& after) {
   return std::min(again, gaps - std::min(gaps, late));
 }
 
-// What is lost is asked for or sent again. Where it was not, the packets are missing in the capture alone.
+// A lost packet is asked for or retransmitted. Where it was not, the packets are missing in the capture alone.
 bool is_only_missed(const SideView& view) {
   const RcFlow& near = view.requester();
   return near.transport != wire::kUcTransport && near.retransmitted == 0 &&
@@ -84,7 +84,7 @@ bool timer_is_too_short(const SideView& view) {
   return lost * 2 < timeouts;
 }
 
-// What the later point waited for though nothing was lost before it, and what no packet of its own shows as late: the
+// Gaps at the later point with nothing lost before it, and with no packet of its own that shows as late: the
 // packet itself came behind its NAK, and the requester went back behind it.
 std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
   const RcFlow& near = view.requester();
@@ -100,7 +100,7 @@ std::uint64_t late_behind_nak(const SideView& view, std::uint64_t lost) {
   return far.trouble->gap_packets - std::min(far.trouble->gap_packets, known);
 }
 
-// What comes twice at a port that sends it is the requester's; at any other point the network may have copied it
+// A packet seen twice at a port that sends it is the requester's; at any other point the network may have copied it
 // before.
 std::uint32_t sent_twice(const SideView& view) {
   const RcFlow& near = view.requester();
@@ -114,7 +114,7 @@ std::uint64_t came_twice(const SideView& view) {
   const RcFlow& far = view.responder();
   const std::uint64_t seen = count_of(far, Trouble::kDuplicated) + view.side.came_twice;
   if (view.side.flows.size() < 2) return seen;
-  // What a timer sends again may have been on its way when the capture began.
+  // A packet that a timer retransmits may have been on its way when the capture began.
   const std::uint64_t on_way = count_of(near, Trouble::kTimeout) > 0 ? near.retransmitted : 0;
   const std::uint64_t sent = near.retransmitted + sent_twice(view) + on_way;
   const std::uint64_t got = far.retransmitted + seen;

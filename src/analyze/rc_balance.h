@@ -1,5 +1,5 @@
-// What one capture point of a side has and the next one has not: lost, late, twice, or on its way. By counts alone; the
-// findings say where and why.
+// Packets that one capture point of a side has and the next one has not: lost, late, twice, or on their way. By counts
+// alone; the findings say where and why.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ResponsesLost {
   const RcFlow *before = nullptr, *after = nullptr;
 };
 ResponsesLost responses_lost(const SideView& view);
-// What is missing at one point and not between two, is late.
+// Responses missing at one point and not between two are late.
 bool responses_are_late(const SideView& view);
 bool responses_are_lost(const SideView& view);
 

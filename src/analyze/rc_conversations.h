@@ -29,7 +29,7 @@ struct RcConversation {
   Conversation summary;
 };
 
-// What the findings need beside the conversations.
+// Input of the findings beside the conversations.
 struct RcContext {
   const RcTransport& transport;
   const Streams& streams;

@@ -72,7 +72,7 @@ void find_twice(const SideView& view, SideFindings& out) {
 
 void find_not_captured(const SideView& view, SideFindings& out) {
   const RcFlow& near = view.requester();
-  // What is not looked into has PSNs, too.
+  // Packets that are not decoded have PSNs, too.
   if (!near.trouble || !view.in_order() || view.context.streams[near.stream].has_unread_opcodes) return;
   const std::uint64_t packets = near.trouble->missed_packets;
   const std::uint64_t late = count_of(near, Trouble::kLateResponse);

@@ -1,4 +1,4 @@
-// What was lost, late or twice on the way, and between which capture points.
+// Packets lost, late or twice on the way, and between which capture points.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
     const bool never_again = near.transport == wire::kUcTransport;
     const std::uint64_t late = count_of(near, Trouble::kReordered) + (&near == &far ? late_behind_copy(view) : 0);
     const std::uint64_t not_lost = late + (never_again ? 0 : open);
-    // What is asked for and still missing may never have been sent.
+    // A packet that is asked for and still missing may never have been sent.
     const std::uint64_t lost = trouble.gap_packets + (open == 0 ? trouble.lost_again : 0);
     if (lost > not_lost)
       losses.push_back({lost - not_lost, fmt::format("between the requester and {}", context.point_name(near)),

@@ -59,7 +59,7 @@ bool has_attempts(const RcContext& context, const RcFlow& before, const RcFlow& 
   });
 }
 
-// What was lost of all queue pairs in one silence: they all go back to the first packet that did not come through.
+// Losses of all queue pairs in one silence: they all go back to the first packet that did not come through.
 std::uint64_t lost_in_row(const RcContext& context, const RcFlow& before, std::uint64_t lost, const Silence& silence,
                           std::int64_t last_ns) {
   const Stream& stream = context.streams[before.stream];

@@ -78,7 +78,7 @@ TimerWaits waits_of(const RcFlow& flow) {
   return result;
 }
 
-// What was measured, and the setting where one explains all of it.
+// Measured times, and the setting where one explains all of them.
 std::string setting_text(const TimerWaits& waits) {
   if (waits.adaptive)
     return fmt::format(

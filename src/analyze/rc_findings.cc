@@ -131,7 +131,7 @@ void SideFindings::flush(Findings& findings) {
 
 namespace {
 
-// What each check had to look at.
+// Amount of evidence that each check had.
 struct Looked {
   std::uint64_t messages = 0, writes = 0, requests = 0, naks = 0, acks = 0, msns = 0, credits = 0, responses = 0;
   std::uint64_t rnrs = 0, timeouts = 0, recoveries = 0, nak_latencies = 0, flows = 0, unexplained = 0;
@@ -162,7 +162,7 @@ void count_side(const RcSide& side, Looked& looked) {
 }
 
 void judge_transport(const Looked& looked, const RcTransport& transport, Findings& findings) {
-  // What stands in the column "sent again" is explained by a finding; otherwise it is neither healthy nor not.
+  // The column "sent again" is explained by a finding; otherwise it is neither healthy nor not.
   constexpr std::string_view kNoReason = "packets were sent again, and nothing here says why";
   constexpr std::string_view kNoConnection = "no packet of a connection (RC, XRC, UC)";
   findings.judge("opcode-sequence", looked.messages, "messages", kNoConnection);

@@ -45,7 +45,7 @@ class SideFindings {
   std::vector<std::pair<std::size_t, Finding>> beside_losses_;  // in place of that one of all_
 };
 
-// What one side is judged with.
+// Input for judging one side.
 struct SideView {
   const RcContext& context;
   const RcSide& side;
@@ -73,7 +73,7 @@ std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, 
 std::string counted(std::uint64_t count, std::string_view one, std::string_view several = {});
 // "12.3 us", "4.2 ms"
 std::string duration_text(std::int64_t ns);
-// Who did it, as a command line needs it: the words that all remedies for a wrong NIC share.
+// NIC at fault, as a command line needs it: the words that all remedies for a wrong NIC share.
 Remedy firmware_remedy(std::string_view who);
 
 // "; 3 packets were sent again (2 after a NAK, 1 after a timeout)"
@@ -92,7 +92,7 @@ std::vector<Outage> outages_between(const RcContext& context, const RcFlow& befo
 SideFinding outage_finding(const SideView& view, const RcFlow& before, const RcFlow& after,
                            std::span<const Outage> outages, const std::string& lost);
 
-// Of a MIDDLE packet over IPv4: what its IP packet has beside the payload. An ICMP echo has the second alone.
+// Bytes beside the payload in a MIDDLE packet over IPv4: those of its IP packet. An ICMP echo has the second alone.
 inline constexpr std::uint32_t kBthAndIcrc_B = 16, kUdpAndIp_B = 28;
 
 // Payloads between two points: the largest that was sent and the largest that came through.

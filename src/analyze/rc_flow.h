@@ -1,4 +1,4 @@
-// What is known of the requests of one stream and of their answers, at one capture point. The packets that go from the
+// State of the requests of one stream and of their answers, at one capture point. The packets that go from the
 // requester to the responder move two marks in the circle of 24-bit PSNs: `next` is one beyond the newest request that
 // was seen, `cursor` one beyond the last one. While both are equal, everything is in order; a cursor behind `next`
 // means that something is sent again: a pass. Answers move `acked`.
@@ -64,7 +64,7 @@ enum class Cause : std::uint8_t {
 };
 const char* name(Cause cause);
 
-// What may be wrong with a flow, each counted and with its first frames.
+// Troubles of a flow, each counted and with its first frames.
 enum class Trouble : std::uint8_t {
   kOpcodeOrder,
   kPathMtu,
@@ -263,7 +263,7 @@ struct RcFlow {
   std::uint32_t path_mtu_B = 0;
   std::uint32_t begin_psn = 0;  // of the first packet; first_psn may be before it, where that is sent again
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
-  // What the responder waits for, by the packets and answers at this point; where it was skipped, since when.
+  // PSN that the responder waits for, by the packets and answers at this point; where it was skipped, since when.
   std::uint32_t expected = 0;
   std::int64_t skipped_ns = kInSequence;
 
@@ -334,7 +334,7 @@ struct RcFlow {
   std::unique_ptr<FlowTrouble> trouble;
 };
 
-// What was known of the connection before is of no use for the next one on the same queue pair.
+// State of the connection before, which is of no use for the next one on the same queue pair.
 void forget_connection(RcFlow& flow);
 
 }  // namespace weft::analyze

@@ -1,6 +1,7 @@
-// What is sent again, and why. A pass begins where a request is behind the newest one and ends where the requester is
-// back at it. What explains the pass is looked for in this order: a NAK, an RNR NAK, READ responses with a gap, a wait
-// as long as a timer; without an explanation it is the network's work (late or twice), or the requester's mistake.
+// Retransmissions and their reasons. A pass begins where a request is behind the newest one and ends where the
+// requester is back at it. What explains the pass is looked for in this order: a NAK, an RNR NAK, READ responses with a
+// gap, a wait as long as a timer; without an explanation it is the network's work (late or twice), or the requester's
+// mistake.
 #include <algorithm>
 
 #include "analyze/rc_transport.h"

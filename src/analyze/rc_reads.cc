@@ -1,5 +1,5 @@
 // READ responses: as many as the request asked for, in order, whole path MTUs but the last (IBTA vol 1, 9.7.5.1.3).
-// What is skipped is lost if the requester asks for it again. If it does not, it has the responses, or their request
+// A skipped response is lost if the requester asks for it again. If it does not, it has the responses, or their request
 // was seen by the responder: the capture has missed them, and counting goes on with what comes next.
 #include <algorithm>
 
@@ -127,7 +127,7 @@ void RcTransport::see_response(const Frame& frame, RcFlow& flow) {
   }
   if (flow.path_mtu_B == 0 && (wire::is_first(frame.opcode) || wire::is_middle(frame.opcode)))
     flow.path_mtu_B = frame.payload_B;
-  // What is asked for again begins with FIRST; this is the response itself.
+  // A repeated request begins with FIRST; this is the response itself.
   const bool is_original = frame.psn == flow.asked_psn && !begins_read(frame);
   restart_responses(frame, flow);
   if (flow.read_started && psn_ahead(frame.psn, flow.read_next) < 0) {  // again, or late
@@ -215,7 +215,7 @@ void RcTransport::open_response_gap(std::uint32_t first, std::uint32_t end, cons
   }
   const ResponseGap gap{first,       static_cast<std::uint32_t>(psn_ahead(end, first)), end, frame.psn, frame.time_ns,
                         frame.number};
-  // What was asked for again already, and is missing among the responses of the first time.
+  // A response that was asked for again already, and is missing among those of the first time.
   if (flow.asked_psn != kNone && psn_ahead(end, flow.asked_psn) > 0) return end_response_gap(gap, true, flow);
   if (trouble->response_gaps.size() == kMostGaps) {
     end_response_gap(trouble->response_gaps.front(), false, flow);

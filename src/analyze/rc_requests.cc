@@ -219,7 +219,7 @@ bool RcTransport::see_late(const Frame& frame, std::uint32_t span, RcFlow& flow)
   return true;
 }
 
-// What was sent before the first packet of the capture, or was lost before this point: new here.
+// Packets sent before the first packet of the capture, or lost before this point: new here.
 void RcTransport::begin_earlier(const Frame& frame, RcFlow& flow) {
   FlowTrouble* trouble = trouble_of(flow);
   if (trouble == nullptr || trouble->holes.size() == kMostHoles) return;

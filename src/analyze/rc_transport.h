@@ -55,7 +55,7 @@ class RcTransport {
   const std::vector<MessageRow>& messages() const { return messages_; }
   const std::vector<RetransmissionRow>& retransmissions() const { return retransmissions_; }
   std::uint64_t unpaired_answers() const { return unpaired_answers_; }
-  // Of those, NAKs and RNR NAKs.
+  // NAKs and RNR NAKs among those.
   std::uint32_t unpaired_naks() const { return unpaired_naks_; }
   std::uint32_t unpaired_rnrs() const { return unpaired_rnrs_; }
   // Does a connection there acknowledge packets that were not captured?

@@ -1,4 +1,4 @@
-// What senders do with CNPs, in words.
+// Reaction of senders to CNPs, in words.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace weft::analyze {
 namespace {
 
-// Of the speed of the port, and of the rate before the CNPs.
+// Shares of the speed of the port, and of the rate before the CNPs.
 constexpr double kLineRate = 0.9, kMuchOfPort = 0.25, kAnythingOfPort = 0.02, kRecovered = 0.8;
-// Of what DCQCN would leave: NICs have other parameters.
+// Factor over what DCQCN would leave: NICs have other parameters.
 constexpr double kFarAbove = 2;
 constexpr std::uint64_t kFewestTold = 5;
 // A change of a rate that windows of some packets cannot show.
@@ -70,7 +70,7 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
     const auto line_bps = static_cast<double>(lanes.speed_bps(point));
     const Reaction& first = *sender.streams.front();
     const bool is_one = sender.streams.size() == 1;
-    // Of several streams the windows may lie apart.
+    // Windows of several streams may lie apart.
     const std::int64_t time_ns = is_one ? first.told_ns : sender.to_ns - sender.from_ns;
     const double rate_bps = std::min(line_bps, sender.sent_B * 8e9 / static_cast<double>(time_ns));
     const double least = std::max(kFarAbove * sender.allowed, sender.least);
@@ -109,7 +109,7 @@ void RateReaction::find_slow(Findings& findings, const Reading& reading, const R
                  {"NIC", "mlxconfig -d DEV q | grep RPG_"}}});
 }
 
-// Of the points that saw a stream, the one nearest to its sender. A stream whose CNPs did not come that far is left
+// Keeps the point nearest to its sender of those that saw a stream. A stream whose CNPs did not come that far is left
 // out: its sender may not have got them.
 void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes) {
   const auto key = [&](const Reaction& reaction) {
@@ -136,7 +136,7 @@ void RateReaction::keep_nearest(const Reading& reading, const PauseLanes& lanes)
 
 ReactionEvidence RateReaction::evidence_of(const Reaction& reaction, const Reading& reading) {
   constexpr std::uint64_t kFewestWindows = 10;
-  // What chance does not do to a paced rate: a cut by a fifth, or several by more than can be measured.
+  // Cut that chance does not make of a paced rate: by a fifth, or several by more than can be measured.
   constexpr double kClearCut = 0.8;
   if (reaction.before_bps > 0 && reaction.first_least_bps > 0 &&
       reaction.first_least_bps < kClearCut * reaction.before_bps)

@@ -33,7 +33,7 @@ bool SentAgain::see(std::uint32_t place, const Frame& frame) {
   Stream& stream = known->second;
   const std::uint32_t ahead = (frame.psn - stream.highest) & kPsnMask;
   if (ahead != 0 && ahead < kHalf) {
-    // What was skipped has not been seen.
+    // Skipped PSNs have not been seen.
     for (std::uint32_t i = 1; i <= std::min(ahead, kWindow); ++i) stream.seen.reset((stream.highest + i) % kWindow);
     stream.highest = frame.psn;
     stream.seen.set(frame.psn % kWindow);

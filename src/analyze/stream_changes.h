@@ -1,4 +1,4 @@
-// What stays the same while a queue pair lives, beside its class: the P_Key, the UDP source port, and of its way the
+// Constants of a queue pair's life, beside its class: the P_Key, the UDP source port, and of its way the
 // TTL and the MAC address that its packets come from. A change of the way is a note: routes may change. Part of the
 // checks integrity (P_Key) and path-entropy.
 #pragma once

@@ -34,7 +34,7 @@ StreamCounts::Entry& StreamCounts::place_of(Table& table, const Entry& key, std:
   }
 }
 
-// By a quarter: room that is not used counts more here than the time to move.
+// Growth by a quarter: room that is not used counts more here than the time to move.
 void StreamCounts::grow(Table& table) {
   const std::vector<Entry> before = std::move(table.entries);
   table.entries.assign(before.size() + before.size() / 4 + 16, Entry{});

@@ -1,4 +1,4 @@
-// What packets of a stream carry beside their payload: class, ECN, MigReq, source port. One small record of each
+// Marks on packets of a stream beside their payload: class, ECN, MigReq, source port. One small record of each
 // stream; the checks of traffic classes, entropy, MigReq and pauses look at it when the capture has been read.
 #pragma once
 
@@ -28,7 +28,7 @@ struct StreamMarks {
   std::int8_t cnp_pcp = -1;
 };
 
-// What a section may look at when it says what it found.
+// Input of a section when it reports its findings.
 struct Reading {
   const CaptureSummary& capture;
   const Streams& streams;

@@ -117,7 +117,7 @@ void TrafficClass::find_rewrites(Findings& findings, const Reading& reading) con
     const auto [known, is_new] = earliest.try_emplace({stream.src, stream.dst, stream.dst_qp}, id);
     if (!is_new && stream.first_ns < reading.streams[known->second].first_ns) known->second = id;
   }
-  // By the point at which it is seen changed first, and what it became.
+  // Key: the point at which it is seen changed first, and what it became.
   std::map<std::tuple<std::uint8_t, std::uint8_t>, Rewrite> rewrites;
   for (StreamId id = 0; id < marks_.size(); ++id) {
     const Stream& stream = reading.streams[id];

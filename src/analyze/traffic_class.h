@@ -53,7 +53,7 @@ class TrafficClass {
   std::vector<StreamMarks> marks_;
 };
 
-// Of the points that saw a stream, one: that of the lowest number.
+// One of the points that saw a stream: that of the lowest number.
 class FirstPoints {
  public:
   explicit FirstPoints(const Reading& reading);

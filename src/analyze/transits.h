@@ -27,8 +27,8 @@ class Transits {
     const std::uint64_t print = print_of(frame);
     if ((print & mask_) == 0) add(frame, print);
   }
-  // Of packets from `src` that one point saw next after the other; nothing where too few did. What comes from elsewhere
-  // goes another way.
+  // Transit of packets from `src` that one point saw next after the other; nothing where too few did. What comes from
+  // elsewhere goes another way.
   std::optional<Transit> between(PointId before, PointId after, AddressId src) const;
 
  private:

@@ -68,7 +68,7 @@ void TreeMaker::transport(std::size_t at, std::size_t end) {
   decimal("Packet Sequence Number", "infiniband.bth.psn", at + 9, 3);
   const std::uint32_t dest_qp = u24(at + 5);
   at += wire::kBthSize_B;
-  // What the trailer is, where the packet is whole.
+  // Name of the trailer, where the packet is whole.
   const bool has_tail = end >= at + kIcrcTail_B;
   const std::size_t stop = has_tail ? end - kIcrcTail_B : end;
   extension_headers(opcode, at, stop);
