@@ -1,4 +1,4 @@
-// What a device tells its host outside any completion queue, and how the program that it concerns gets it.
+// Asynchronous events: what a device tells its host outside any completion queue, and how the program gets it.
 #include <algorithm>
 #include <cerrno>
 

@@ -1,4 +1,4 @@
-// What the world answers to each call, and which calls wait.
+// Answers of the world to each call, and which calls wait.
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -190,10 +190,11 @@ std::optional<Reply> Server::answer(const std::shared_ptr<Thread>& thread, const
       Time_ps due_ps = kNever_ps;
       const bool notified = !again && std::exchange(thread->notified, false);
       auto reply = wait_items(*thread, request, now_ps, again, due_ps);
-      // What it was told of is there still, or it has taken it: bytes of a pipe, which the world does not see it read.
+      // The cause of its notification is there still, or was taken: bytes of a pipe, which the world does not see it
+      // read.
       if (!again) thread->spurious_wakeups = notified && thread->notified ? thread->spurious_wakeups + 1 : 0;
-      // Who comes back for what it could not take the last time finds it a little later, more so each time: the thread
-      // that holds it up may be ahead in time.
+      // A thread that comes back for what it could not take the last time finds it a little later, more so each time:
+      // the thread that holds it up may be ahead in time.
       if (reply && !again && thread->spurious_wakeups >= kSpuriousWakeups) {
         int doublings = std::min(thread->spurious_wakeups - kSpuriousWakeups, 7);
         retry_at(thread, now_ps + (kFirstPause_ps << doublings));

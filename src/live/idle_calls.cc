@@ -18,7 +18,7 @@ constexpr Time_ps kBusyTime_ps = us(100);
 constexpr Time_ps kFirstIdleTime_ps = us(1), kLastIdleTime_ps = us(100);
 
 enum class Effect : std::uint8_t { kNone, kSome, kNeutral };
-// Of a call that was answered at once: none if it only looked, or found nothing to take.
+// Effect of a call that was answered at once: none if it only looked, or found nothing to take.
 Effect effect_of(const Request& request, int error) {
   switch (request.op) {
     // They have rules of their own for how long they wait, or are part of other calls.

@@ -1,4 +1,4 @@
-// What can be seen of a world that is up, besides its captures.
+// Observation of a world that is up, besides its captures.
 #include <signal.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<lab::QueueNow> queues_now(lab::World& world) {
 
 }  // namespace
 
-// Of a world that somebody else drives, what its ports and switches have counted.
+// Counts of ports and switches of a world that somebody else drives.
 void Server::send_results(Connection& connection) {
   lab::RunResult result;
   if (session_ != nullptr) {
@@ -68,7 +68,7 @@ void Server::take_commands(lab::LiveReader reader) {
         [this](const std::vector<std::string>& words, Time_ps now_ps) { return control_->run(words, now_ps); });
 }
 
-// What a program on a host at its end finds in /sys.
+// State of a link as a program on a host at its end finds it in /sys.
 void Server::show_link(std::size_t link, Time_ps now_ps) {
   const lab::LinkConfig& config = world_.lab().links[link];
   for (const lab::PortRef& end : {config.a, config.b}) {

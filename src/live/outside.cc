@@ -70,7 +70,7 @@ bool OutsideLine::bring(lab::OutsidePort& port, Time_ps now_ps) {
   return true;
 }
 
-// What finds no room is lost, as on any Ethernet.
+// A frame that finds no room is lost, as on any Ethernet.
 void OutsideLine::send(void* self, std::span<const std::uint8_t> frame) {
   [[maybe_unused]] ssize_t size_B = ::write(static_cast<OutsideLine*>(self)->fd(), frame.data(), frame.size());
 }

@@ -380,7 +380,7 @@ void Server::end_process(const std::shared_ptr<Process>& process, Time_ps now_ps
   trace_.process(*process, "process_end", now_ps);
   process->doorbell.reset();
   process->doorbell_given.reset();
-  // Who drives a world asks for it (program_session.cc); a world that is up for long has many.
+  // The driver of a world asks for it (program_session.cc); a world that is up for long has many.
   if (session_ == nullptr) ended_ps_[process->group] = now_ps;
   network_.forget(*process, now_ps);
   icmp_.forget(*process);

@@ -114,9 +114,9 @@ class Server final : public ThreadWaiter {
   void run_wall(const std::atomic<bool>& stop);
   // True: somebody waits for a listener. Who has waited long enough is refused.
   bool wait_for_listeners();
-  // What comes in now happens then.
+  // Time at which a request that comes in now happens.
   Time_ps arrival_ps() const;
-  // What a thread asks for, or its end.
+  // Serves a thread's request, or its end.
   void serve(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   void catch_up();
   bool take_doorbells();

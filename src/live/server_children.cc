@@ -51,7 +51,7 @@ bool waits_for_kernel(const Process& process) {
 bool Server::wait_for_children(Time_ps leap_ps) {
   if (leap_ps < kLeap_ps) return false;
   const auto now = steady_clock::now();
-  // Who answers from outside may have slept until what was sent to it at this time.
+  // A process that answers from outside may have slept until what was sent to it at this time.
   const Time_ps now_ps = world_.engine().horizon_ps();
   const bool first_look = std::exchange(looked_at_ps_, now_ps) != now_ps;
   std::map<int, OtherChild> found;

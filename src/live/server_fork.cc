@@ -106,8 +106,8 @@ void Server::await_end(const Process& process) {
   }
 }
 
-// What is not of the world runs in real time: in `ib_write_bw | awk` awk goes on when the pipe has ended, and the shell
-// when awk has. Before time goes on, children of those that wait for children have done what they can.
+// Programs that are not of the world run in real time: in `ib_write_bw | awk` awk goes on when the pipe has ended, and
+// the shell when awk has. Before time goes on, children of those that wait for children have done what they can.
 void Server::let_filters_run(const Node& node) {
   const auto until = std::chrono::steady_clock::now() + kExecPatience;
   for (int quiet = 0; quiet < kQuietLooks && std::chrono::steady_clock::now() < until;) {

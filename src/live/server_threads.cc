@@ -21,7 +21,7 @@ namespace {
 constexpr int kStartPatience_ms = 10'000;
 constexpr std::size_t kMostThreads = 4096;  // of one process, that are known before they start
 
-// Who sent what waits in the socket, as the kernel knows it; 0: nobody.
+// Sender of what waits in the socket, as the kernel knows it; 0: nobody.
 int sender_pid(int fd) {
   char byte;
   iovec part{&byte, 1};

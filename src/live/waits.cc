@@ -167,7 +167,7 @@ void Server::arm(const std::shared_ptr<Process>& process, const std::shared_ptr<
   if (signals) {
     expire_at(process, timer);
   } else {
-    // Who waits for it waits for another time now, in a child or a parent as well.
+    // Threads that wait for it wait for another time now, in a child or a parent as well.
     for (const auto& each : process->node->processes) {
       for (const auto& [handle, held] : each->timers) {
         if (held == timer) each->node->tell(*each, now_ps);
@@ -211,7 +211,7 @@ void Server::retry_when_due(const std::shared_ptr<Thread>& thread, Time_ps due_p
   retry_at(thread, due_ps);
 }
 
-// Of those that can take it the first gets it. Whoever handles it does so before time goes on.
+// The first thread that can take it gets it, and handles it before time goes on.
 void Server::send_signal(const std::shared_ptr<Process>& process, int tid, siginfo_t info, Time_ps now_ps) {
   const std::uint64_t bit = signal_bit(info.si_signo);
   std::shared_ptr<Thread> target;

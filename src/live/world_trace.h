@@ -1,4 +1,4 @@
-// What the world tells those who trace it (control/tracer.h) of programs: their processes, verbs calls, asynchronous
+// Traces of programs (control/tracer.h) from the world: their processes, verbs calls, asynchronous
 // events, and the links and routes under them. Puts nothing together while nobody traces.
 #pragma once
 

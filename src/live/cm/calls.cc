@@ -1,4 +1,4 @@
-// What programs ask of the communication manager before and around a connection: channels, ids, addresses, events.
+// Requests to the communication manager before and around a connection: channels, ids, addresses, events.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <sys/eventfd.h>
@@ -294,8 +294,8 @@ Reply CommunicationManager::migrate(Process& process, const Request& request, Ti
   return {};
 }
 
-// What rdma_init_qp_attr fills in for each step (ib_cm_init_qp_attr). The PSN of what comes is this side's own choice,
-// the PSN of what goes is the peer's.
+// Attributes that rdma_init_qp_attr fills in for each step (ib_cm_init_qp_attr). The receive PSN is this side's choice,
+// the send PSN is the peer's.
 Reply CommunicationManager::init_qp_attr(Process& process, const Request& request) {
   verbs::CmOption ask;
   std::shared_ptr<CmId> id = request.read(ask) ? find_id(process, ask.id) : nullptr;

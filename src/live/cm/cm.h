@@ -35,7 +35,7 @@ inline constexpr std::size_t kMaxCmChannels = 1u << 12;  // likewise
 constexpr Time_ps cm_time_ps(std::uint32_t exponent) {
   return ms(std::int64_t{1} << (exponent > 8 ? exponent - 8 : 0));
 }
-// What a queue pair waits for an ACK: twice a packet's way and the peer's delay, as an exponent (cm_ack_timeout).
+// Local ACK timeout of a queue pair: twice a packet's way and the peer's delay, as an exponent (cm_ack_timeout).
 constexpr std::uint8_t cm_ack_timeout(std::uint8_t delay, std::uint8_t lifetime) {
   int timeout = lifetime + 1;
   timeout = timeout >= delay ? timeout + (delay >= timeout - 1 ? 1 : 0) : delay + (timeout >= delay - 1 ? 1 : 0);
@@ -104,7 +104,7 @@ struct CmId {
   std::uint64_t transaction_id = 0;
   std::uint64_t service_id = 0;  // of a SIDR request
 
-  // What is sent again until there is an answer.
+  // Message that is retransmitted until there is an answer.
   wire::Mad last{};
   std::uint8_t max_retries = kCmRetries;
   int retries_left = 0;

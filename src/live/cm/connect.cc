@@ -1,4 +1,4 @@
-// What programs do with connections: ask for one, accept, reject, end.
+// Connections of programs: ask for one, accept, reject, end.
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a trace shows of connections: each state that an id comes to, and events that its program fetches.
+// Connections in a trace: each state that an id comes to, and events that its program fetches.
 #include <fmt/format.h>
 
 #include <cstring>

@@ -141,7 +141,7 @@ CommandPlan plan_stop(CommandContext& context, CommandWords words) {
     std::vector<std::uint32_t> numbers;
     std::uint64_t frames = 0, lost = 0;
     for (const auto& each : captures.started()) {
-      // Who watches live ends that himself.
+      // A live capture is ended by its reader.
       if (each.path.empty() || (which != "all" && which != fmt::format("{}", each.number))) continue;
       numbers.push_back(each.number);
     }
@@ -150,7 +150,7 @@ CommandPlan plan_stop(CommandContext& context, CommandWords words) {
           which == "all" ? "no capture goes on" : fmt::format("there is no capture {}", lab::in_quotes(which)),
           "weft capture list shows them");
     std::string cut_short;
-    // What it has seen is complete when all of it is written.
+    // A capture is complete when all that it has seen is written.
     for (const std::uint32_t number : numbers) {
       std::string path;
       for (const auto& each : captures.started()) {

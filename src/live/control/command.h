@@ -18,7 +18,7 @@ namespace weft::live {
 using CommandProblem = lab::TextError;
 using CommandWords = std::span<const std::string>;
 
-// What a command says: lines for people, and one JSON value.
+// Output of a command: lines for people, and one JSON value.
 struct CommandText {
   std::string text, json;
 };
@@ -32,7 +32,7 @@ using CommandPlan = tl::expected<PlannedCommand, CommandProblem>;
 
 class TapWriter;
 
-// What commands work on.
+// Objects that commands work on.
 struct CommandContext {
   lab::Session& session;
   lab::LiveReader reader;

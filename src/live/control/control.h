@@ -35,7 +35,7 @@ class Control {
   void end_streams();
   // A command of a program on a node (live/view/node_changes.h), which changes its own host alone.
   tl::expected<void, CommandProblem> run(CommandWords words, Time_ps now_ps);
-  // What it was told, in that order.
+  // Commands taken so far, in that order.
   std::vector<lab::TakenCommand> commands() const;
   Tracer& tracer() { return tracer_; }
   const Tracer& tracer() const { return tracer_; }

@@ -49,7 +49,7 @@ CommandText list(CommandContext& context) {
   return {text, std::string(json.text())};
 }
 
-// By number, or by name when it is the only one of that name.
+// Finds a fault by number, or by name when it is the only one of that name.
 tl::expected<std::uint32_t, CommandProblem> find(CommandContext& context, const std::string& which) {
   const auto number = lab::parse_unsigned(which);
   std::vector<std::uint32_t> found;

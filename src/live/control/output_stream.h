@@ -1,4 +1,4 @@
-// What a world writes to a reader who may be slow or gone: `weft trace`, `weft capture --live`, `weft counters
+// Output of a world to a reader that may be slow or gone: `weft trace`, `weft capture --live`, `weft counters
 // --watch`. The world never waits for it. What was not read yet is bounded; a unit (a line, a frame) that finds no room
 // is lost as a whole, and whoever writes it counts that.
 #pragma once
@@ -16,7 +16,7 @@ class OutputStream {
  public:
   static constexpr std::size_t kMostPending_B = 16'000'000;
 
-  // What was written before waits for it. Closes it at its end.
+  // Earlier output waits for it. Closes it at its end.
   void open(int fd) { connection_ = std::make_unique<Connection>(fd); }
 
   // False: no room.

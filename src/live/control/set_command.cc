@@ -116,7 +116,7 @@ CommandText text_of(const std::string& target, const std::vector<lab::Setting>& 
   return {text, std::string(json.text())};
 }
 
-// What had PFC when the world came up; a class without has no headroom.
+// Checks that a class had PFC when the world came up; a class without has no headroom.
 tl::expected<void, CommandProblem> check_pfc(std::uint8_t wanted, std::uint8_t had) {
   if ((wanted & ~had) == 0) return {};
   return problem(fmt::format("priority {} had no PFC when the world came up, so it has no headroom",

@@ -1,4 +1,4 @@
-// What can be watched besides traces: frames as they pass, and counters as they grow.
+// Watchers besides traces: frames as they pass, and counters as they grow.
 #pragma once
 
 #include <cstdio>

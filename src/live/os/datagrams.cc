@@ -98,7 +98,7 @@ std::optional<Reply> ManagementNetwork::answer_datagram(Process& process, const 
   }
 }
 
-// Of the port whose subnet it is in, or of the first.
+// Address of the port whose subnet it is in, or of the first.
 verbs::Address ManagementNetwork::source_towards(const Stream& stream, const verbs::Address& to) const {
   if (!is_any(stream.address) && !is_group(*stream.node, stream.address)) return stream.address;
   if (is_loopback(to)) return to;

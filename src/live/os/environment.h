@@ -1,4 +1,4 @@
-// What a program needs around it to run on a node: the variables by which the preloaded library finds its world, and
+// Environment of a program on a node: the variables by which the preloaded library finds its world, and
 // the libraries themselves, first in the loader's paths. `weft exec` and the programs of a lab file use the same.
 #pragma once
 

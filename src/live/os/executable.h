@@ -1,5 +1,6 @@
-// What a program file is to the loader: whether it takes preloaded libraries at all. One that is linked statically does
-// not; one that gains rights (setuid, file capabilities) does not either, unless it is run from a copy without them.
+// Properties of a program file for the loader: whether it takes preloaded libraries at all. One that is linked
+// statically does not; one that gains rights (setuid, file capabilities) does not either, unless it is run from a copy
+// without them.
 #pragma once
 
 #include <optional>
@@ -7,7 +8,7 @@
 
 namespace weft::live {
 
-// By PATH, as execvp finds it; empty: nowhere.
+// Path of a program, as execvp finds it; empty: nowhere.
 std::string find_program(const std::string& name);
 
 bool is_static_program(const std::string& path);

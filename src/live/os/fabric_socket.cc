@@ -102,7 +102,7 @@ void FabricSocket::on_readable(Time_ps now_ps) {
     tell(now_ps);
     return;
   }
-  // What comes for a socket that nobody has is answered with a reset.
+  // Segments for a socket that nobody has are answered with a reset.
   if (receiver_.unread_B() > 0) send_reset(now_ps);
   if (is_done()) owner_.over(*this, now_ps);
 }
@@ -155,7 +155,7 @@ bool FabricSocket::is_writable() const {
 Time_ps FabricSocket::read(std::span<std::byte> out, const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   in_->read(out);
   reading_B_ += out.size();
-  // What another CPU received is not in this one's caches.
+  // Data that another CPU received is not in this one's caches.
   const Time_ps remote_ps = thread->cpu == interrupt_cpu_ ? 0 : cost_.tcp_remote_KiB_ps;
   const Time_ps end_ps = run(*thread, now_ps, kCall_ps + copy_ps(cost_.tcp_receive_KiB_ps + remote_ps, out.size()));
   node_.at(end_ps, 0, [self = shared_from_this(), thread, size_B = out.size()](Time_ps at_ps) {

@@ -22,7 +22,7 @@ struct Stream;
 class BytePipe {
  public:
   void append(std::span<const std::byte> bytes);
-  // What was not read yet, from its first byte on.
+  // Copies unread bytes, from the first on.
   void peek(std::span<std::byte> out) const { copy(read_, out); }
   void read(std::span<std::byte> out);
   // From an offset of the stream on; returns how many bytes there are.
@@ -36,7 +36,7 @@ class BytePipe {
   std::uint64_t begin_ = 0, read_ = 0;  // offsets of the first byte that is here, and of the first that was not read
 };
 
-// Who made the sockets hears what becomes of them.
+// Owner of the sockets, which is told what becomes of them.
 class FabricSocketOwner {
  public:
   virtual ~FabricSocketOwner() = default;

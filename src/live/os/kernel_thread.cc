@@ -14,7 +14,7 @@ namespace weft::live {
 
 namespace {
 
-// What follows the name, which is in brackets and may hold anything: "S 4711 …". Empty: there is no such thread.
+// Text after the name, which is in brackets and may hold anything: "S 4711 …". Empty: there is no such thread.
 std::array<char, 64> stat_of(int pid, int tid) {
   std::array<char, 64> rest{};
   char path[64], text[512];

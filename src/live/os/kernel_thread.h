@@ -1,4 +1,4 @@
-// What the kernel shows of a thread of a program, and how fast this machine is.
+// State of a program's thread as the kernel shows it, and how fast this machine is.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a program has mapped, as the kernel lists it (proc(5), /proc/PID/maps): decides whether a range could be pinned.
+// Mappings of a program, as the kernel lists them (proc(5), /proc/PID/maps): decide whether a range could be pinned.
 #pragma once
 
 #include <cstdint>

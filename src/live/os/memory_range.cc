@@ -102,7 +102,7 @@ bool MemoryRange::page_in(std::uint64_t at, std::size_t size_B) const {
   return true;
 }
 
-// What was kept before stays so, also where the program has mapped something else there since.
+// Pages kept before stay so, also where the program has mapped something else there since.
 void MemoryRange::keep(const KeptPages& block) {
   std::uint64_t at = std::max(block.address, address);
   const std::uint64_t end = std::min(block.address + block.size_B, address + length_B);

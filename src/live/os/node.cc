@@ -162,7 +162,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
     case ThreadWaiter::Outcome::kSpins:
       thread->state = ThreadState::kSpinning;
       take_posts(*thread->process, now_ps, kNever_ps);
-      // What it spins for may have been written already, and only not be visible yet.
+      // A value that it spins for may have been written already, and only not be visible yet.
       if (!thread->process->writes.empty())
         at(thread->process->writes.first_ps(), thread->rank,
            [this, thread](Time_ps then_ps) { let_spin(thread, then_ps); });
@@ -177,7 +177,7 @@ void Node::run(const std::shared_ptr<Thread>& thread, Time_ps now_ps) {
   }
   const Time_ps then_ps = std::max(now_ps, thread->local_ps);
   run_woken(*thread->process, then_ps);
-  // By a pipe, or by its end; processes of one group also by semaphores in shared memory.
+  // Wake-ups come by a pipe, or by its end; in processes of one group also by semaphores in shared memory.
   for (std::size_t i = 0; i < processes.size(); ++i) {
     std::shared_ptr<Process> other = processes[i];
     if (other == thread->process) continue;

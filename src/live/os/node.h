@@ -36,7 +36,7 @@ class ThreadWaiter {
   virtual bool is_ending() const { return false; }
 };
 
-// What a thread's clock may have moved by since the world saw it last: what calls cost, of which the quickest is a
+// Bound of a thread's clock since the world saw it last: what calls cost, of which the quickest is a
 // read of the clock, 20 ns in about as many real ones. Clamped to far more than that: a bogus clock would advance
 // simulated time.
 inline constexpr Time_ps kShortestBound_ps = ms(10);
@@ -70,7 +70,7 @@ class Node final : public host::Program {
   void interrupt(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
   // The thread was sent a signal: its handler runs, and ends its wait, before time goes on.
   void run_handler(const std::shared_ptr<Thread>& thread, Time_ps now_ps);
-  // What was posted to the process's queues since the last look happens at the times written there.
+  // Work posted to the process's queues since the last look happens at the times written there.
   void take_posts(Process& process, Time_ps from_ps, Time_ps until_ps);
   void watch(CompletionRing& cq);
   void unwatch(const CompletionRing& cq);
@@ -108,7 +108,7 @@ class Node final : public host::Program {
   // Looks at all of those bytes.
   void poll_watched(Time_ps now_ps);
   bool is_watching() const { return !watched_.empty(); }
-  // Of conditions that processes share, by their place in a page.
+  // Signals of conditions that processes share, by their place in a page.
   std::vector<std::uint32_t> signals = std::vector<std::uint32_t>(verbs::kPage_B);
   // Something came for the process that is not a completion: an event, bytes on a socket. Waits that may have come true
   // are looked at again, and those that poll look around: they may do so between polls.

@@ -19,7 +19,7 @@ tl::expected<std::string, std::string> runtime_directory();
 inline constexpr std::size_t kLongestWorldName = 64;
 bool is_world_name(std::string_view name);
 std::string socket_path(const std::string& directory, const std::string& world);
-// What stands for a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
+// Folder in place of a node's /sys/class and /dev/infiniband; with an empty node the folder of all nodes.
 std::string sysfs_path(const std::string& directory, const std::string& world, const std::string& node);
 // Names of the worlds that answer, sorted. Folders of worlds that have ended are removed; one that is coming up is not
 // listed and not touched.

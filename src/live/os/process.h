@@ -141,7 +141,7 @@ struct MemoryRange {
   bool write(std::uint64_t at, std::span<const std::uint8_t> in, Time_ps visible_ps);
   // The same with bytes that are in a slot already, which goes back to its pool in the end.
   bool give(std::uint64_t at, std::uint32_t size_B, nic::PayloadPool& pool, std::uint32_t slot, Time_ps visible_ps);
-  // What a page fault of the device would do. False: there is no such page.
+  // Does what a page fault of the device would do. False: there is no such page.
   bool page_in(std::uint64_t at, std::size_t size_B) const;
   // The program is about to unmap these pages: the copy of them stays the NIC's, as far as it is of this range.
   void keep(const KeptPages& block);
@@ -253,7 +253,7 @@ struct Process : std::enable_shared_from_this<Process> {
   std::chrono::steady_clock::time_point came = std::chrono::steady_clock::now();
   SharedMemory page;
   std::vector<std::shared_ptr<Thread>> threads;
-  // Of the file of the device that it has opened. Its children have that, too: no two of them give the same number.
+  // Last handle of the device file that it has opened. Its children have it, too: no two of them give the same number.
   std::shared_ptr<std::uint32_t> last_handle = std::make_shared<std::uint32_t>(0);
   std::map<std::uint32_t, std::uint32_t> pds;  // handle -> device
   std::map<std::uint32_t, std::unique_ptr<MemoryRange>> mrs;

@@ -83,7 +83,7 @@ void Node::post_due(PostQueue& queue, Time_ps now_ps) {
 
 namespace {
 
-// What the NIC gives back with the completion: the queue, and its entry or, of an SRQ, its slot.
+// Number that the NIC gives back with the completion: the queue, and its entry or, of an SRQ, its slot.
 std::uint64_t work_id(const PostQueue& queue, std::uint32_t number) {
   return std::uint64_t{queue.id} << 32 | number;
 }
@@ -158,7 +158,7 @@ void set_local_operation(const SendEntry& entry, nic::SendRequest& request) {
 
 }  // namespace
 
-// What cannot be done is posted all the same, so that it ends as an error in its turn.
+// An impossible request is posted all the same, so that it ends as an error in its turn.
 void Node::post_send(PostQueue& queue, std::uint32_t number, Time_ps now_ps) {
   std::uint32_t index = queue.slot_of(number);
   const WorkSlot& slot = queue.slot(index);
@@ -290,7 +290,7 @@ bool Node::translate(const CompletionRing& cq, const nic::Completion& completion
   return true;
 }
 
-// What is visible goes into the program's ring, and waiting threads continue.
+// Visible completions go into the program's ring, and waiting threads continue.
 void Node::drain(CompletionRing& cq, Time_ps now_ps) {
   nic::CompletionQueue& queue = host_.device(cq.device).cq(cq.nic_cq);
   std::uint32_t entries = 0;
@@ -306,7 +306,7 @@ void Node::drain(CompletionRing& cq, Time_ps now_ps) {
       if (queue.lost() == 0) host_.device(cq.device).overrun_cq(cq.nic_cq, now_ps);
       continue;
     }
-    // Who is not parked may look at the ring at any moment, and then at what was written before.
+    // A thread that is not parked may look at the ring at any moment, and then at what was written before.
     if (entries == 0 && cq.process->wall_clock) cq.process->settle_writes(kNever_ps);
     if (entries == 0 && cq.process->has_thread_outside()) cq.process->settle_writes(now_ps);
     std::memcpy(cq.ring.entry(cq.ring.taken++), &entry, sizeof(entry));

@@ -51,7 +51,7 @@ void ReadAhead::clear(nic::PayloadPool& pool) {
 }
 
 bool ReadAhead::read(int pid, std::span<const iovec> from) {
-  // What lies side by side is one piece.
+  // Adjacent pieces are one piece.
   std::size_t pieces = 0;
   std::size_t size_B = 0;
   for (const iovec& each : into_) {

@@ -1,4 +1,4 @@
-// What the kernel knows of a thread's signals, and timers that send them or are read. Sets have a bit for each signal,
+// Signals of a thread as the kernel knows them, and timers that send them or are read. Sets have a bit for each signal,
 // bit 0 for signal 1. Times are virtual picoseconds.
 #pragma once
 

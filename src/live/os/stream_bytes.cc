@@ -105,7 +105,7 @@ Reply ManagementNetwork::send(const std::shared_ptr<Thread>& thread, const Reque
   std::shared_ptr<Stream> peer = stream->peer.lock();
   std::shared_ptr<Stream> own = process.streams.at(ask.stream);
   if (!peer) {
-    // What is sent to an end that was closed is answered with a reset.
+    // Bytes sent to an end that was closed are answered with a reset.
     process.node->at(now_ps + 2 * kLatency_ps, 0, [own](Time_ps at_ps) {
       if (std::exchange(own->reset, true)) return;
       own->error = own->ended ? EPIPE : ECONNRESET;

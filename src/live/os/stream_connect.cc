@@ -174,7 +174,7 @@ std::optional<Reply> ManagementNetwork::connect(Process& process, const Request&
   stream->peer_address = is_any(ask.address) ? address_of(*to) : ask.address;
   stream->peer_port = ask.port;
   stream->state = Stream::State::kConnecting;
-  // Who tries ports of its own loopback looks for a service that may well not be there (hwloc: an X server).
+  // A program that tries ports of its own loopback looks for a service that may well not be there (hwloc: an X server).
   // And a server that listened while the client ran, and does not any more, is not about to start.
   const auto ended = listener_ended_.find({*to, ask.port});
   const bool is_peer = !is_loopback(ask.address) && !is_any(ask.address) &&

@@ -222,7 +222,7 @@ void ManagementNetwork::over(FabricSocket& socket, Time_ps now_ps) {
   }
 }
 
-// What is still on its way to a connection that is over finds it for a while, and is answered with a reset.
+// Segments still on their way to a connection that is over find it for a while, and are answered with a reset.
 void ManagementNetwork::forget_old_pairs(Time_ps now_ps) {
   std::erase_if(pairs_, [&](const FabricPair& pair) {
     return pair.over_ps != kNever_ps && (now_ps > pair.over_ps + kLinger_ps || pairs_.size() > kMostLingering);

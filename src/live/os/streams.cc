@@ -1,4 +1,4 @@
-// Who holds a stream, and what it is.
+// Streams: their holders and their state.
 #include "live/os/streams.h"
 
 #include <poll.h>
@@ -185,7 +185,7 @@ void ManagementNetwork::finish(const std::shared_ptr<Stream>& stream, Time_ps no
   by_id_.erase(stream->id);
   stream->lifeline.reset();
   if (stream->datagram) datagrams_ended_[{stream->node->index(), stream->port}] = std::chrono::steady_clock::now();
-  // Who closes with bytes unread has lost them; the peer must not think that they were read (RFC 2525 2.17).
+  // A process that closes with bytes unread has lost them; the peer must not think that they were read (RFC 2525 2.17).
   if (stream->tcp) {
     stream->shut = true;
     stream->tcp->close(stream->reset_on_close, now_ps);

@@ -55,13 +55,13 @@ struct Stream {
   bool reset = false;          // by the peer
   int error = 0;               // of the reset, until a call has told it
   std::size_t backlog = 0;
-  // Of a listener: connections that are not accepted yet, and those that found as many of them as the backlog allows.
+  // Listener: connections not accepted yet, and those that found as many of them as the backlog allows.
   std::deque<std::shared_ptr<Stream>> pending, without_room;
   // SO_SNDBUF and SO_RCVBUF as set; 0: Linux tunes them.
   std::uint32_t send_buffer_B = 0, receive_buffer_B = 0;
   bool reuse_address = false, reuse_port = false, v6_only = false, reset_on_close = false;
 
-  // Of UDP. Its state is kOpen when it is connected, else kFresh.
+  // UDP. Its state is kOpen when it is connected, else kFresh.
   bool datagram = false;
   std::deque<std::shared_ptr<const UdpDatagram>> datagrams;
   std::size_t datagrams_B = 0;  // of the receive buffer
@@ -80,7 +80,7 @@ struct Stream {
   std::uint32_t ready(std::uint32_t wanted) const;
   std::size_t readable_B() const { return tcp ? tcp->readable_B() : inbox.size(); }
   std::uint32_t ready_datagrams(std::uint32_t wanted) const;
-  // Of a connection: what may be sent now.
+  // Bytes that a connection may send now.
   std::size_t room_B() const;
 };
 
@@ -168,7 +168,7 @@ class ManagementNetwork final : public FabricSocketOwner {
     std::uint32_t node;  // that it connects to
     RealTime until;
   };
-  // What comes to the node finds a listener, waits for one, or is refused.
+  // A connection that comes to the node finds a listener, waits for one, or is refused.
   void arrive(const Waiting& waiting, Time_ps now_ps);
   std::shared_ptr<Stream> listener_for(const Stream& stream, const Node& node) const;
   void retry_waiting(std::uint32_t node, std::uint32_t port, Time_ps now_ps);
@@ -235,7 +235,7 @@ class ManagementNetwork final : public FabricSocketOwner {
   std::uint64_t bound_ = 0;
 };
 
-// What is sent to `address` can come to the stream by its own address and family.
+// True if bytes sent to `address` can come to the stream by its own address and family.
 bool accepts(const Stream& stream, const verbs::Address& address);
 
 // Something has come to this end: whoever holds it looks.

@@ -1,4 +1,4 @@
-// What `weft trace` shows: moments in the life of programs, their verbs objects, connections and links. Whoever knows
+// Events of `weft trace`: moments in the life of programs, their verbs objects, connections and links. Code that knows
 // of one asks first whether anybody traces, and only then puts it together.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a world needs to run in wall-clock mode: simulated time as real time since the world came up, and the
+// Wall-clock mode of a world: simulated time as real time since the world came up, and the
 // descriptors that it sleeps on. A world that cannot keep up falls behind: what it lost is counted and not caught up,
 // so that rates and timers never run fast. Called by server_wall.cc; times are picoseconds of simulated time.
 #pragma once
@@ -34,7 +34,7 @@ class WallClock {
 
   // Gives a new process its doorbell.
   void adopt(Process& process) const;
-  // What a request says of times, by its thread's clock, in the world's.
+  // Translates the times of a request from its thread's clock to the world's.
   static void translate(Request& request, Time_ps now_ps);
 
   Time_ps reached_ps = 0;  // everything before has happened

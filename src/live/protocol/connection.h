@@ -83,12 +83,12 @@ class Connection {
   ~Connection();
 
   enum class Got : std::uint8_t { kRequest, kNothing, kEnd };
-  // What is there now; kEnd for a closed connection and for a message that is not one of the protocol.
+  // Receives what is there now; kEnd for a closed connection and for a message that is not one of the protocol.
   Got receive(Request& request);
   // False when the program is gone.
   bool send(const Reply& reply, Time_ps now_ps);
   int fd() const { return fd_; }
-  // Of the process at the other end, as the kernel knows it.
+  // Process at the other end, as the kernel knows it.
   int peer_pid() const;
 
  private:

@@ -41,7 +41,7 @@ bool give_to_range(void* self, std::uint64_t va, std::uint32_t size_B, nic::Payl
 
 constexpr std::uint32_t kWritesByPeers = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
-// What peers may write, the program must let the device write.
+// Memory that peers may write must be writable by the device.
 bool is_consistent(std::uint32_t access) {
   return (access & kWritesByPeers) == 0 || (access & IBV_ACCESS_LOCAL_WRITE) != 0;
 }

@@ -1,4 +1,4 @@
-// What the devices of a node look like to a program, and the end of verbs objects.
+// Devices of a node as a program sees them, and the end of verbs objects.
 #include <infiniband/verbs.h>
 
 #include <algorithm>

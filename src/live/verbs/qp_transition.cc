@@ -73,7 +73,7 @@ constexpr Step kSteps[] = {
      {0, kAtWorkDatagram},
      {0, kAtWork},
      {0, kAtWork | IBV_QP_MIN_RNR_TIMER}},
-    // Of UC and UD: a reliable queue pair is never in SQE.
+    // UC and UD alone: a reliable queue pair is never in SQE.
     {IBV_QPS_SQE,
      IBV_QPS_RTS,
      {0, 0},

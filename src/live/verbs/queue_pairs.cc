@@ -36,7 +36,7 @@ std::uint32_t ibv_state(nic::QpState state) {
   return kStates[static_cast<std::size_t>(state)];
 }
 
-// Of the entry of the GID table that packets leave from. RoCE v1 has another frame, which is not simulated.
+// Error of the GID table entry that packets leave from. RoCE v1 has another frame, which is not simulated.
 int VerbsService::source_error(std::uint32_t index, const verbs::AhAttr& attr) const {
   const verbs::DeviceInfo info = describe(index);
   if (attr.sgid_index >= info.gid_count) return EINVAL;
@@ -76,7 +76,7 @@ Reply VerbsService::modify_qp(Process& caller, const Request& request, Time_ps n
   if ((ask.mask & IBV_QP_AV) != 0) {
     if (int error = source_error(qp.device, ask.attr.ah); error != 0) return Reply::failed(error);
   }
-  // What is given counts only if all of it does.
+  // Given attributes count only if all of them do.
   verbs::QpAttr attr = step_to == IBV_QPS_RESET ? verbs::QpAttr{} : qp.attr;
   auto take = [&](std::uint32_t bit, auto field) {
     if ((ask.mask & bit) != 0) attr.*field = ask.attr.*field;

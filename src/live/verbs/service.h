@@ -52,7 +52,7 @@ class VerbsService {
   Reply query_qp(Process& caller, const Request& request);
   Reply arm_cq(Process& process, const Request& request, Time_ps now_ps);
   Reply destroy(Process& caller, const Request& request);
-  // Of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
+  // Requests of verbs/extended_protocol.h. Nothing: not yet, it is to be asked again after kCommandTime_ps.
   static bool is_extended(verbs::Op op) { return op >= verbs::Op::kReregMr && op <= verbs::Op::kModerateCq; }
   std::optional<Reply> answer_extended(Process& process, const Request& request, Time_ps now_ps);
   static bool is_multicast(verbs::Op op);
@@ -96,7 +96,7 @@ class VerbsService {
   bool make_queue(Process& process, PostQueue& queue, const verbs::QueueInfo& info, std::byte* memory);
   void destroy_qp(Process& process, VerbsQp& qp);
   void destroy_queue(Process& process, PostQueue& queue);
-  // What the queue pair has not finished is not to be heard of any more.
+  // Unfinished work of the queue pair is dropped without a completion.
   void forget_work(VerbsQp& qp);
   void destroy_cq(Process& process, CompletionRing& cq);
   int source_error(std::uint32_t device, const verbs::AhAttr& attr) const;

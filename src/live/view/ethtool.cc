@@ -34,7 +34,7 @@ constexpr LinkModes kLinkModes[] = {
     {400'000'000'000, ETHTOOL_LINK_MODE_400000baseCR4_Full_BIT, ETHTOOL_LINK_MODE_400000baseSR4_Full_BIT},
 };
 
-// What the drivers turn on by themselves; of the kernel's stack, which is not simulated.
+// Features that the drivers turn on by themselves; of the kernel's stack, which is not simulated.
 constexpr const char* kFeatures[] = {"rx-checksum",
                                      "tx-checksum-ip-generic",
                                      "tx-scatter-gather",
@@ -70,7 +70,7 @@ struct Ethtool {
     told.insert(told.end(), first, first + size_B);
   }
   bool is_up() const { return is_link_up(node.world, port.port, node.now_ps); }
-  // Of this end of the cable.
+  // FEC of this end of the cable.
   lab::Fec fec() const {
     if (port.link == nullptr) return lab::Fec::kNone;
     return port.link->a == port.ref ? port.link->fec : port.link->fec_b;
@@ -301,7 +301,7 @@ constexpr std::pair<std::uint32_t, int (*)(const Ethtool&)> kEthtoolAnswers[] = 
     {ETHTOOL_GGRO, old_feature},
     {ETHTOOL_GFLAGS, old_flags}};
 
-// What the lab says of a cable: its place in `links`.
+// Refuses a change of what the lab says of a cable: its place in `links`.
 int refuse_of_cable(const Ethtool& e, const char* what, const char* key, const std::string& value) {
   const lab::Lab& lab = e.node.world.lab();
   for (std::size_t i = 0; i < lab.links.size(); ++i) {
@@ -336,7 +336,7 @@ int set_pause(const Ethtool& e) {
   return wanted == on ? 0 : e.node.changes.set_pause(e.port, wanted, e.node.now_ps);
 }
 
-// Of the kernel's stack, which is not simulated.
+// Refuses a change of the kernel's stack, which is not simulated.
 int refuse_as_default(const Ethtool& e) {
   return e.node.changes.refuse(
       fmt::format("{}: rings, channels, coalescing and offloads are the driver's defaults", e.name()),

@@ -16,7 +16,7 @@ namespace weft::live {
 
 namespace {
 
-// What a kernel needs for a packet, on an idle host: estimates. From the call to the driver's doorbell; from the packet
+// Times of a kernel for a packet, on an idle host: estimates. From the call to the driver's doorbell; from the packet
 // in memory through interrupt and stack; until the program that waits runs.
 constexpr Time_ps kSend_ps = us(3), kReceive_ps = us(8), kWakeUp_ps = us(4);
 // An address of the own subnet that does not answer: three requests of ARP or neighbour discovery, a second apart.
@@ -235,7 +235,7 @@ Icmp::Port& Icmp::port(std::uint32_t id) {
   return *made;
 }
 
-// What does not fit into the send queue is lost, as in a full driver ring.
+// A packet that does not fit into the send queue is lost, as in a full driver ring.
 void Icmp::transmit(std::uint32_t from_port, std::uint32_t to_port, bool ipv6, const Bytes& message, Time_ps now_ps) {
   if (world_.device(to_port) == nullptr) return;  // a port to the outside takes RoCE alone
   Port& from = port(from_port);

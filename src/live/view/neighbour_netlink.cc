@@ -1,4 +1,4 @@
-// What `ip neigh` and `ip rule` ask.
+// Requests of `ip neigh` and `ip rule`.
 #include <linux/fib_rules.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>

@@ -1,4 +1,4 @@
-// Who can be reached from a node without a router. Every address of the lab is known from the start: there is no ARP.
+// Nodes reachable from a node without a router. Every address of the lab is known from the start: there is no ARP.
 #pragma once
 
 #include <vector>

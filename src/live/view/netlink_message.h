@@ -32,7 +32,7 @@ struct NetlinkQuestion {
   }
   // Attributes behind a fixed part of that size, in order.
   std::vector<std::pair<std::uint16_t, std::span<const std::byte>>> all_attributes(std::size_t fixed_B) const;
-  // By type; the last of each counts.
+  // Attributes by type; the last of each counts.
   std::map<std::uint16_t, std::span<const std::byte>> attributes(std::size_t fixed_B) const;
 };
 std::vector<NetlinkQuestion> split_netlink(std::span<const std::byte> bytes);

@@ -1,4 +1,4 @@
-// What programs on a node want to change of it (`dcb pfc set`, `ip link set`, `mlnx_qos`). What a command of weft can
+// Changes that programs on a node ask for (`dcb pfc set`, `ip link set`, `mlnx_qos`). What a command of weft can
 // change is changed by that command and recorded as one (docs/commands.md). Everything else is refused, with what to
 // type instead; the preloaded library prints that on the program's standard error.
 #pragma once
@@ -34,7 +34,7 @@ class NodeChanges {
   int write_file(const std::vector<NodePort>& ports, const std::string& path);
   // EPERM: `what` cannot be changed on a node; `remedy` says how else.
   int refuse(std::string what, std::string remedy);
-  // Of a key of the lab: "weft down; weft up LAB --set 'nodes.h0.KEY=VALUE'".
+  // Remedy for a key of the lab: "weft down; weft up LAB --set 'nodes.h0.KEY=VALUE'".
   int refuse_in_lab(const std::string& what, const std::string& key, const std::string& value);
 
   // Since it was asked for last: "p0: …; …", or nothing.

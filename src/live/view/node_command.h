@@ -37,7 +37,7 @@ struct CommandOptions {
 CommandOptions read_options(const std::vector<std::string>& words, const std::vector<std::string>& spec);
 
 const NodePort* port_of_netdev(const NetlinkNode& node, const std::string& name);
-// By RDMA device, PCI address with or without its domain, or /dev/mst/…
+// Key: RDMA device, PCI address with or without its domain, or /dev/mst/…
 const NodePort* port_of_device(const NetlinkNode& node, const std::string& name);
 // "p0", or "p0, p1"
 std::string netdevs_of(const NetlinkNode& node);

@@ -39,10 +39,10 @@ struct NodePort {
 };
 
 std::vector<NodePort> ports_of(lab::World& world, const VerbsService& service, std::uint32_t host);
-// What its device and its MAC have counted, without the log of pauses.
+// Counts of its device and its MAC, without the log of pauses.
 lab::PortOutcome count(lab::World& world, const NodePort& port, Time_ps now_ps);
 
-// What `ip -s link` shows: traffic of the kernel. RDMA traffic passes it by, as on a real host; ethtool -S has that.
+// Counters of `ip -s link`: traffic of the kernel. RDMA traffic passes it by, as on a real host; ethtool -S has that.
 struct InterfaceCounters {
   std::uint64_t rx_packets = 0, rx_bytes = 0, tx_packets = 0, tx_bytes = 0;
   std::uint64_t rx_errors = 0, rx_dropped = 0, rx_crc_errors = 0;

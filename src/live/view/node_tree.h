@@ -1,4 +1,4 @@
-// What stands for /sys, /dev/infiniband, /proc and /etc of one node: a folder of files and links as on a Linux host,
+// /sys, /dev/infiniband, /proc and /etc of one node: a folder of files and links as on a Linux host,
 // which the preloaded library puts in place of the machine's (preload/paths.h).
 #pragma once
 

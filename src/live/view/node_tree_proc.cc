@@ -1,4 +1,4 @@
-// What /proc/net of a node says of sockets, neighbours, groups and counters; interfaces and routes are in
+// /proc/net of a node: sockets, neighbours, groups and counters; interfaces and routes are in
 // node_tree_system.cc.
 #include <fmt/format.h>
 #include <netinet/in.h>

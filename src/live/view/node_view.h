@@ -26,7 +26,7 @@ class NodeView {
 
   const std::vector<NodePort>& ports();
 
-  // What programs change of the node is done by these commands.
+  // Sets the commands by which changes of programs are made.
   void take_commands(NodeChanges::Run run) { changes_.take_commands(std::move(run)); }
   NetlinkNode netlink_node(Time_ps now_ps) { return {world_, host_, ports(), now_ps, changes_}; }
 

@@ -1,4 +1,4 @@
-// What a program asks rtnetlink to change: links as far as the lab says so; everything else is refused with what to
+// Changes that a program asks rtnetlink for: links as far as the lab says so; everything else is refused with what to
 // type.
 #include <fmt/format.h>
 #include <linux/if_link.h>
@@ -37,7 +37,7 @@ int change_link(const NetlinkNode& node, const NetlinkQuestion& question) {
                              "set them in the lab (docs/lab-file.md), then weft down; weft up LAB");
 }
 
-// What a user means by it, in words of weft.
+// Remedy in words of weft for what a user means by it.
 int refuse_change(const NetlinkNode& node, const NetlinkQuestion& question) {
   const std::string& host = node.world.lab().hosts[node.host].name;
   const std::string port = host + ":" + (node.ports.empty() ? "PORT" : node.ports.front().netdev);

@@ -100,7 +100,7 @@ void put_port(const NetlinkNode& node, const NodePort& port, NetlinkReply& reply
 
 void answer_links(const NetlinkNode& node, const NetlinkQuestion& question, NetlinkReply& reply) {
   if (question.is_dump()) {
-    // Of AF_BRIDGE those that are ports of a bridge; a node has none.
+    // AF_BRIDGE: ports of a bridge; a node has none.
     if (question.fixed<ifinfomsg>().ifi_family == AF_BRIDGE) return reply.end_dump();
     put_loopback(reply);
     for (const NodePort& port : node.ports) put_port(node, port, reply);
@@ -349,7 +349,7 @@ void answer_route(const NetlinkNode& node, const NetlinkQuestion& question, Netl
     default:
       break;
   }
-  // Of each object the kernel numbers NEW, DEL, GET, SET. What there is none of is an empty list; the lab file says
+  // The kernel numbers NEW, DEL, GET, SET of each object. What there is none of is an empty list; the lab file says
   // what there is, so that nothing can be changed.
   const bool asks = question.head.nlmsg_type % 4 == RTM_GETLINK % 4;
   if (asks && question.is_dump()) return reply.end_dump();

@@ -7,7 +7,7 @@
 
 namespace weft::live {
 
-// What netlink needs to know of the node that it is asked on.
+// State of the node that netlink is asked on.
 struct NetlinkNode {
   lab::World& world;
   std::uint32_t host;
@@ -26,9 +26,9 @@ void answer_dcb(const NetlinkNode& node, const NetlinkQuestion& question, Netlin
 int change_link(const NetlinkNode& node, const NetlinkQuestion& question);
 int refuse_change(const NetlinkNode& node, const NetlinkQuestion& question);
 
-// By its number, or where that is 0 by its name; null: none.
+// Port by its number, or where that is 0 by its name; null: none.
 const NodePort* find_port(const NetlinkNode& node, int index, const std::string& name);
-// Of the port that reaches the address (16 bytes, IPv4 mapped) without a router, or with one; null: none does.
+// Port that reaches the address (16 bytes, IPv4 mapped) without a router, or with one; null: none does.
 const NodePort* port_towards(const NetlinkNode& node, const std::uint8_t* address);
 
 }  // namespace weft::live

@@ -16,7 +16,7 @@ namespace weft::live {
 
 namespace {
 
-// Of the kernel's include/net/tcp_states.h.
+// States of the kernel's include/net/tcp_states.h.
 constexpr std::uint8_t kEstablished = 1, kSynSent = 2, kFinWait2 = 5, kClose = 7, kCloseWait = 8, kListen = 10;
 constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
@@ -35,7 +35,7 @@ std::uint8_t state_of(const Stream& stream) {
   }
 }
 
-// What the kernel's tables have, each with a number of its own.
+// Sockets in the kernel's tables, each with a number of its own.
 template <typename Visit>
 void for_each_socket(const Node& node, bool datagrams, const Visit& visit) {
   std::uint32_t number = 1;
