@@ -37,7 +37,7 @@ class Children {
     if (fd >= 0) fds_[count_++] = static_cast<int>(fd);
     all_ = all_ && fd >= 0;
   }
-  // Of all threads of this process; false: the kernel does not tell.
+  // Adds the children of all threads of this process; false: the kernel does not tell.
   bool add_all() {
     const long folder = kernel_call(SYS_openat, AT_FDCWD, "/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return false;
@@ -59,7 +59,7 @@ class Children {
 
   // Until one of them has ended, or the time has come.
   int park() const {
-    // Of more children than the world can look at, one may end unseen: it is looked for now and then.
+    // With more children than the world can look at, one may end unseen: it is looked for now and then.
     constexpr std::int64_t kLook_ps = 1'000 * kPsPerUs;
     verbs::WaitItem items[verbs::kMaxRealItems];
     for (std::size_t i = 0; i < count_; ++i) {

@@ -46,7 +46,7 @@ void let_others_catch_up() {
   call_in_pieces(verbs::Op::kNudge, nullptr, 0, nullptr, &none_B, nullptr);
 }
 
-// What the simulated kernel has spent for the process; false: it has nothing to do with its sockets.
+// CPU time that the simulated kernel has spent for the process; false: it has nothing to do with its sockets.
 bool ask_cpu_time(std::int64_t& used_ps) {
   static std::atomic<bool> lab_says_no{false};
   const verbs::StreamNetwork network = this_process().network;
@@ -103,7 +103,7 @@ WEFT_EXPORT time_t time(time_t* out) noexcept {
   return now_s;
 }
 
-// What it returns is a clock; what it writes is CPU time.
+// Returns a clock; writes CPU time.
 WEFT_EXPORT clock_t times(struct tms* out) noexcept {
   const clock_t real = WEFT_REAL(times)(out);
   if (real == static_cast<clock_t>(-1) || !is_virtual()) return real;

@@ -19,11 +19,11 @@ inline constexpr std::int64_t kPsPerUs = 1'000'000;
 inline constexpr std::int64_t kNsPerS = 1'000'000'000;
 inline constexpr std::int64_t kPsPerS = kNsPerS * kPsPerNs;
 inline constexpr std::int64_t kForever_ps = INT64_MAX;
-// What CLOCK_MONOTONIC and the CPU's counter show at virtual time 0. Not 0: MPI_Wtime of Open MPI takes a clock in its
+// CLOCK_MONOTONIC and the CPU's counter at virtual time 0. Not 0: MPI_Wtime of Open MPI takes a clock in its
 // first second for one that was never read.
 inline constexpr std::int64_t kUptime_ns = 1'000 * kNsPerS;
 
-// Of connections: out of the way of programs that count on small numbers.
+// Descriptors of connections: out of the way of programs that count on small numbers.
 inline constexpr int kLowestDescriptor = 700;
 
 struct Call;
@@ -59,7 +59,7 @@ inline void ensure_connected() {
     connect_thread();
 }
 
-// What the world told this process; valid after ensure_connected().
+// First message of the world to this process; valid after ensure_connected().
 const verbs::Welcome& welcome();
 
 // Attached, and the clock is virtual. Connects the thread.

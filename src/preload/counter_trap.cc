@@ -47,8 +47,8 @@ bool is_trapped() {
   return this_process().counter_trapped && prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV;
 }
 
-// What an instruction at `pc` reads. The C library's own clock reads end in the vDSO, which takes the counter for the
-// machine's: it gets the true one, or it would compute nonsense from it.
+// Value that an instruction at `pc` reads. The C library's own clock reads end in the vDSO, which takes the counter for
+// the machine's: it gets the true one, or it would compute nonsense from it.
 std::uint64_t ticks_at(std::uintptr_t pc) {
   if (!is_in_vdso(pc)) return static_cast<std::uint64_t>(read_uptime_ns());
   const CounterUntrapped untrapped;

@@ -51,7 +51,7 @@ void set_in_world(const Stream& stream, verbs::StreamOption option, int value) {
               verbs::StreamSet{stream.handle, option, static_cast<std::uint32_t>(std::max(value, 0))});
 }
 
-// What the program has set before.
+// Copies options that the program has set before.
 void copy_options(int fd, Stream& stream) {
   if (real_option(fd, SOL_SOCKET, SO_REUSEADDR) != 0) set_in_world(stream, verbs::StreamOption::kReuseAddress, 1);
   if (real_option(fd, SOL_SOCKET, SO_REUSEPORT) != 0) set_in_world(stream, verbs::StreamOption::kReusePort, 1);
@@ -201,7 +201,7 @@ ssize_t receive_datagram(Stream& stream, msghdr& message, int flags) {
     verbs::DatagramFrom from;
     char bytes[2048];
   } few;
-  // What is longer than most has memory of its own.
+  // Messages longer than most have memory of their own.
   const bool fits = room_B <= sizeof few.bytes;
   void* answer = fits ? &few : malloc(sizeof few.from + room_B);
   if (answer == nullptr) return fail(ENOBUFS);
@@ -271,7 +271,7 @@ bool set_datagram_option(Stream& stream, int level, int option, const void* valu
                   : fail(EINVAL);
     return true;
   }
-  // What would have to change datagrams or come with them: a program that needs it hears that it is not there.
+  // Options that would change datagrams or come with them: a program that needs one is told that it is not there.
   const bool missing = level == IPPROTO_UDP || (level == IPPROTO_IP && option == IP_PKTINFO) ||
                        (level == IPPROTO_IPV6 && option == IPV6_RECVPKTINFO);
   if (missing) {

@@ -14,7 +14,7 @@ namespace weft::preload {
 Stream* take_datagrams(int fd);
 // Likewise, if what it sends to that address is the world's. `error`: ENETUNREACH where no way of the node leads there.
 Stream* take_datagrams_towards(int fd, const sockaddr* to, socklen_t to_B, int* error = nullptr);
-// Of a call of setsockopt that joins or leaves a group.
+// True for a call of setsockopt that joins or leaves a group.
 bool is_group_option(int level, int option);
 
 int connect_datagrams(Stream& stream, const sockaddr* to, socklen_t to_B);

@@ -22,7 +22,7 @@ bool is_reserved(int fd) {
   return found != nullptr && found->kind == Kind::kReserved;
 }
 
-// What is ours behind the number ends. Returns the stream that has no number left. Between vfork and exec the table is
+// Ends what is ours behind the number. Returns the stream that has no number left. Between vfork and exec the table is
 // the parent's and must stay as it is.
 Stream* let_go(int fd) {
   const Descriptor* found = descriptors().find(fd);

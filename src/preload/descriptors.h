@@ -1,4 +1,4 @@
-// What the descriptors of the process are, as far as they are ours: a table by number. Every other descriptor goes to
+// Descriptors of the process, as far as they are ours: a table by number. Every other descriptor goes to
 // the real function. A number of ours is held by a real descriptor, so that the kernel does not hand it out again.
 #pragma once
 
@@ -33,7 +33,7 @@ struct Stream {
 
 class EpollSet;
 
-// What a descriptor is, besides a number.
+// State of a descriptor besides its number.
 struct Descriptor {
   enum class Kind : std::uint8_t {
     kNone,      // not ours

@@ -1,4 +1,4 @@
-// What of an epoll descriptor is ours. Real members live in the kernel's set; streams, watched descriptors and other
+// Our part of an epoll descriptor. Real members live in the kernel's set; streams, watched descriptors and other
 // epoll descriptors inside it are kept here.
 #pragma once
 
@@ -23,7 +23,7 @@ struct EpollMember {
   bool off;       // EPOLLONESHOT has fired
   bool told_out;  // EPOLLET: room to write was told and has not run out since
 
-  // What to wait for, in poll's bits, which are epoll's. An edge is emulated where a level would never end: room to
+  // Events to wait for, in poll's bits, which are epoll's. An edge is emulated where a level would never end: room to
   // write. Input is drained by who waits for edges.
   std::uint32_t wanted() const {
     if (off) return 0;

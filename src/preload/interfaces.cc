@@ -202,7 +202,7 @@ bool is_ipv4(const InterfaceInfo& interface) {
   return verbs::is_ipv4(interface.address);
 }
 
-// By ifconfig: what `ip link` says in netlink is refused with what to type instead.
+// ifconfig: what `ip link` says in netlink is refused with what to type instead.
 int refuse_change(unsigned long request, const ifreq& question) {
   verbs::InterfaceChange change{};
   memcpy(change.interface, question.ifr_name, sizeof change.interface - 1);

@@ -165,7 +165,7 @@ WEFT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t* __restrict mutex, clock
   return is_deadline(*deadline) ? wait_for_mutex(mutex, due_ps(*deadline)) : EINVAL;
 }
 
-// Who holds it may wait for the world meanwhile, as UCX does.
+// The holder may wait for the world meanwhile, as UCX does.
 WEFT_EXPORT int pthread_spin_lock(pthread_spinlock_t* lock) noexcept {
   if (!is_known()) return WEFT_REAL(pthread_spin_lock)(lock);
   return wait_until(

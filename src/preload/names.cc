@@ -32,7 +32,7 @@ bool is_numeric(const char* name) {
 
 using verbs::is_ipv4;
 
-// What a name stands for. More than that are left out.
+// Addresses of a name. More than that are left out.
 struct Found {
   verbs::Address all[16];
   std::size_t count = 0;

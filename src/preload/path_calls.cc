@@ -126,7 +126,7 @@ WEFT_OPEN(open64)
 WEFT_OPENAT(openat)
 WEFT_OPENAT(openat64)
 
-// What a compiler makes of open without a mode (_FORTIFY_SOURCE).
+// Compilers make this of open without a mode (_FORTIFY_SOURCE).
 WEFT_EXPORT int __open_2(const char* path, int flags) {
   return open(path, flags);
 }

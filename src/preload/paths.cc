@@ -26,7 +26,7 @@ enum class Match : unsigned char {
   kNames,      // those of kNetFiles below it
   kOnly,       // this alone: a list of what is below, where the machine's own things are too
 };
-// Of /proc/net: what tells of interfaces, addresses, routes and sockets. The rest is the kernel's.
+// Files of /proc/net about interfaces, addresses, routes and sockets. The rest is the kernel's.
 constexpr const char* kNetFiles[] = {
     "arp",   "dev",      "dev_mcast",  "dev_snmp6", "fib_trie",  "fib_triestat", "icmp",      "icmp6", "if_inet6",
     "igmp",  "igmp6",    "ipv6_route", "mcfilter",  "mcfilter6", "netstat",      "packet",    "raw",   "raw6",
@@ -125,13 +125,13 @@ bool is_near(const char* directory) {
   for (const char* each : kParents) {
     if (strcmp(directory, each) == 0) return true;
   }
-  // Of a process: /proc/PID, which has its net.
+  // Folder of a process: /proc/PID, which has its net.
   if (strncmp(directory, "/proc/", 6) == 0 && directory[6 + strspn(directory + 6, "0123456789")] == '\0') return true;
-  // What the program entered before it was ours, or by a link that the kernel followed.
+  // Folders that the program entered before they were ours, or by a link that the kernel followed.
   return owner_of(directory) != nullptr && owner_of(directory)->match != Match::kDevices;
 }
 
-// By its first name: an absolute path that cannot be is left alone at once.
+// Test by first name: an absolute path that cannot be owned is left alone at once.
 bool may_be_owned(const char* path) {
   if (is_in_folder(path)) return true;
   path += strspn(path, "/");

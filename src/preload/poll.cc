@@ -116,7 +116,7 @@ WEFT_EXPORT int ppoll(struct pollfd* fds, nfds_t count, const struct timespec* t
   return wait_for(fds, count, timeout_ps_of(timeout), mask);
 }
 
-// What a compiler makes of poll and ppoll when it checks sizes (_FORTIFY_SOURCE).
+// Compilers make this of poll and ppoll when they check sizes (_FORTIFY_SOURCE).
 WEFT_EXPORT int __poll_chk(struct pollfd* fds, nfds_t count, int timeout_ms, size_t room_B) {
   if (room_B / sizeof(*fds) < count) die("%s: too many descriptors", "poll");
   return poll(fds, count, timeout_ms);

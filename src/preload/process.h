@@ -1,4 +1,4 @@
-// What all threads of the process share, and what happens to it at start, fork and thread exit.
+// State that all threads of the process share, and what happens to it at start, fork and thread exit.
 #pragma once
 
 #include <pthread.h>

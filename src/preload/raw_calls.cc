@@ -27,7 +27,7 @@ namespace {
 constexpr long kUserModeOnly = 1;  // UFFD_USER_MODE_ONLY of linux/userfaultfd.h
 constexpr int kKernelSet_B = 8;    // of signals; the C library's has room for more
 
-// What a register holds, as what the call wants.
+// Content of a register, as what the call wants.
 struct Argument {
   long value;
   template <typename T>

@@ -36,7 +36,7 @@ struct Line {
   }
 };
 
-// Of several versions RTLD_NEXT finds the oldest. Those of x86-64 that behaved differently: conditions and timers of
+// RTLD_NEXT finds the oldest of several versions. Those of x86-64 that behaved differently: conditions and timers of
 // LinuxThreads, a realpath that needs room.
 struct Version {
   const char* prefix;  // of functions

@@ -26,7 +26,7 @@ long kernel_call(long number, Arguments... arguments) {
   return WEFT_REAL(syscall)(number, arguments...);
 }
 
-// Of this library's own mutexes, which are held for moments.
+// Locks of this library's own mutexes, which are held for moments.
 void lock(pthread_mutex_t& mutex);
 
 // Writes "weft: FORMAT" to standard error in one piece. Safe in a signal handler: only %s and %d are understood.

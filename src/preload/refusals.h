@@ -1,4 +1,4 @@
-// What a node refuses is said where the user looks: the world knows what to type instead (live/view/node_changes.h).
+// Refusals of a node are printed where the user looks: the world knows what to type instead (live/view/node_changes.h).
 #pragma once
 
 namespace weft::preload {

@@ -14,7 +14,7 @@ namespace {
 
 constinit bool taken_over = false;
 
-// What the program thinks its signals do. Two copies each, so that a handler never reads a half-written one.
+// Actions of signals as the program sees them. Two copies each, so that a handler never reads a half-written one.
 struct ProgramAction {
   struct sigaction copy[2];
   std::atomic<unsigned> current;

@@ -306,7 +306,7 @@ WEFT_EXPORT FILE* fdopen(int fd, const char* mode) noexcept {
   return descriptors().stream(fd) == nullptr ? WEFT_REAL(fdopen)(fd, mode) : open_stream_file(fd, mode);
 }
 
-// What a compiler makes of read, recv and recvfrom when it checks sizes (_FORTIFY_SOURCE).
+// Compilers make this of read, recv and recvfrom when they check sizes (_FORTIFY_SOURCE).
 WEFT_EXPORT ssize_t __read_chk(int fd, void* bytes, size_t size_B, size_t room_B) {
   if (size_B > room_B) die("%s: more bytes requested than fit", "read");
   return read(fd, bytes, size_B);

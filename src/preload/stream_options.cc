@@ -70,7 +70,7 @@ int tell_world_option(const Stream& stream, verbs::StreamOption which) {
   return value;
 }
 
-// What getsockopt says of an option with a plain number. Of those that were set, only what changes something here is
+// Options of getsockopt with a plain number. Of those that were set, only what changes something here is
 // remembered, and what programs are known to check.
 int number_option(Stream& stream, int level, int option) {
   if (verbs::StreamOption which; world_option(level, option, which)) return tell_world_option(stream, which);

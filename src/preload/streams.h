@@ -1,4 +1,4 @@
-// What the calls on streams share.
+// Shared by the calls on streams.
 #pragma once
 
 #include <errno.h>
@@ -32,7 +32,7 @@ int wait_for_input(const Stream& stream);
 // When there is no room: the same with SO_SNDTIMEO.
 int wait_for_room(const Stream& stream);
 
-// What the world knows of it; false: nothing.
+// State of it in the world; false: none.
 bool ask_status(const Stream& stream, verbs::StreamInfo& info);
 
 // A descriptor for a stream that the world has made and passed; -1 with errno when the process has none left. `flags`:
@@ -41,7 +41,7 @@ int make_descriptor(std::uint32_t handle, int fd, int family, int flags, Stream*
 
 // The descriptor came from another process (SCM_RIGHTS, exec): if it is one of a stream, it is one from now on.
 void adopt_stream(int fd);
-// Of a program that has just been executed: everything that was not closed by exec.
+// Adopts the streams of a program that has just been executed: everything that was not closed by exec.
 void adopt_inherited_streams();
 
 // Asks how a connection that was begun without waiting stands: 0, EINPROGRESS or why it failed.

@@ -1,4 +1,4 @@
-// What waits for other threads and processes have in common (thread_waits.cc, lock_waits.cc). The world is given the
+// Common part of waits for other threads and processes (thread_waits.cc, lock_waits.cc). The world is given the
 // bytes of what is waited for and looks at them whenever somebody has run.
 #pragma once
 

@@ -23,7 +23,7 @@ namespace {
 
 using verbs::WaitItem;
 
-// What a timerfd was made for: its clock is needed when it is set. By handle, as few have many.
+// Clock that a timerfd was made for: it is needed when it is set. By handle, as few have many.
 constexpr std::size_t kClocks = 1024;
 std::atomic<std::uint64_t> clocks[kClocks];  // handle << 32 | clock + 1
 

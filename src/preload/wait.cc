@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDeepestEpoll = 4;
 
-// What a wait is made of.
+// Sources of a wait.
 class Sources {
  public:
   Sources(pollfd* fds, std::size_t count, std::size_t real)
