@@ -55,7 +55,7 @@ int rank(const ChooseArguments& arguments, const gear::Market& market) {
     options.circuit = *circuit;
   }
   auto choices = gear::choose(market, options);
-  // What breaks something is listed only when nothing else is there, or it is asked for.
+  // A device that breaks a need is listed only when nothing else is there, or it is asked for.
   const bool any = !choices.empty() && choices.front().count(gear::Answer::kNo) == 0;
   const std::size_t before = choices.size();
   if (any && !arguments.all)

@@ -1,4 +1,4 @@
-// What the verbs share that tell something to a world that is up: which world, at which moment, as JSON or not.
+// Common part of the verbs that tell something to a world that is up: which world, at which moment, as JSON or not.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the verbs share: reading a lab, choosing ports, progress, interruption.
+// Common part of the verbs: reading a lab, choosing ports, progress, interruption.
 #pragma once
 
 #include <atomic>

@@ -31,7 +31,7 @@ struct ExecArguments {
 // Tools that gain rights where distributions install them; a shell on the node finds copies without.
 constexpr const char* kPrivilegedTools[] = {"ping", "ping4", "ping6", "arping", "fping", "traceroute", "mtr-packet"};
 
-// What comes with NVIDIA's drivers, and what would look at the machine's own network.
+// Tools that come with NVIDIA's drivers, and tools that would look at the machine's own network.
 constexpr const char* kNodeTools[] = {"mlnx_qos",     "show_gids", "ibdev2netdev", "cma_roce_mode",
                                       "cma_roce_tos", "mlxconfig", "mst",          "nvidia-smi",
                                       "iperf3",       "iperf",     "tcpdump",      "tshark"};

@@ -17,7 +17,7 @@ void add_progress_option(CLI::App& verb, std::string& progress);
 
 // {"now_ps", "workload", "wall_s"}, of a session.
 lab::Session::Subscriber json_progress();
-// What `progress` asks for.
+// Subscriber that `progress` asks for.
 lab::Session::Subscriber chosen_progress(const std::string& progress);
 // {"done", "of", "wall_s"}, of many runs; each call is a line.
 void put_json_progress(std::size_t done, std::size_t of, double wall_s);

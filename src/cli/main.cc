@@ -17,7 +17,7 @@ namespace {
 
 using namespace weft::cli;
 
-// What CLI11 says about a command line that it cannot read, in our form: what, and what to do.
+// Errors of CLI11 about a command line that it cannot read, in our form: what, and what to do.
 int complain_of(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& words) {
   use_json(std::find(words.begin(), words.end(), "--json") != words.end());
   std::vector<std::string> names;

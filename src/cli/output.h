@@ -1,4 +1,4 @@
-// What the verbs print: results to stdout, diagnostics to stderr. With --json a diagnostic is an object, on stdout
+// Output of the verbs: results to stdout, diagnostics to stderr. With --json a diagnostic is an object, on stdout
 // where nothing else was printed. Output that did not arrive makes the exit status 1.
 #pragma once
 

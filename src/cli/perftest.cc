@@ -35,7 +35,7 @@ struct PerftestArguments {
   bool why = false;
 };
 
-// What the flags ask of the two ends and they do not have: a larger MTU, another device, a priority.
+// True if the two ends have what the flags ask of them: a larger MTU, another device, a priority.
 bool fits(const lab::Lab& lab, const lab::PortPair& pair, const workload::PerftestOptions& options) {
   const lab::Lab measured = lab::with_perftest(lab, options, pair);
   const auto problems = lab::perftest_problems(options, measured, measured.workloads.front());

@@ -1,4 +1,4 @@
-// What the parts of `weft plan` share.
+// Common part of `weft plan`.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ std::string announcement(const lab::Lab& lab, const std::string& world, bool wal
                      wall ? "in wall-clock mode" : "in virtual time", fmt::join(nodes, " "), nodes.front());
 }
 
-// What the world says to `weft up`, which waits for it.
+// Messages of the world to `weft up`, which waits for it.
 constexpr const char* kReady = "ready";
 
 int tell(int fd, const std::string& text) {

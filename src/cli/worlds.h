@@ -1,4 +1,4 @@
-// What the verbs of worlds that are up share: which world is meant, complaints.
+// Common part of the verbs of worlds that are up: which world is meant, complaints.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What results.json says of ports: counters of NICs under the drivers' names, losses by reason, and counters by class.
+// Ports in results.json: counters of NICs under the drivers' names, losses by reason, and counters by class.
 // Every shape is checked: JSON that was changed by hand leaves out what is not what it should be.
 #pragma once
 

@@ -108,7 +108,7 @@ void add_lost(const PortResults& results, MetricFamilies& out) {
             std::to_string(each.packets));
 }
 
-// Of a world, which has no tables: the same names as those of the table port_class.
+// Classes of a world, which has no tables: the same names as those of the table port_class.
 void add_classes(const PortResults& results, MetricFamilies& out) {
   for (const ClassCounter& each : results.classes) {
     const OwnMetric metric = own_metric(each.name);

@@ -14,7 +14,7 @@ namespace weft::exports {
 
 namespace {
 
-// Of the schema that this reads (docs/results.md).
+// Version of the schema that this reads (docs/results.md).
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::size_t kMostJson_B = std::size_t{4} << 30;
 
@@ -142,7 +142,7 @@ class CounterTable : public TableSource {
   std::size_t at_ = 0;
 };
 
-// What a directory without results.sqlite is.
+// Error for a directory without results.sqlite.
 ExportProblem no_store(const std::string& directory) {
   std::error_code ignored;
   std::vector<std::string> seeds;

@@ -40,7 +40,7 @@ class RunStore {
   // One row for each sample: time_ps, node, port, class, metric, unit, value.
   std::unique_ptr<TableSource> series_table(const std::vector<std::string>& patterns) const;
 
-  // Of results.json; counters that it leaves out are 0.
+  // Ports of results.json; counters that it leaves out are 0.
   const PortResults& port_results() const { return results_; }
   const std::vector<PortCounter>& counters() const { return results_.counters; }
   const std::vector<NicPort>& nic_ports() const { return results_.nic_ports; }

@@ -1,6 +1,6 @@
-// What `weft exec` puts into the PATH of a node under the names of commands that a machine without the card lacks
-// (live/view/node_command.h): passes its words to the world and prints what that says. As iperf3 and tcpdump it says
-// which network is meant, or how the frames of a port are seen, and runs the machine's own.
+// Programs that `weft exec` puts into the PATH of a node under the names of commands that a machine without the card
+// lacks (live/view/node_command.h): passes its words to the world and prints what that says. As iperf3 and tcpdump it
+// says which network is meant, or how the frames of a port are seen, and runs the machine's own.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

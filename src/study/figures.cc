@@ -78,7 +78,7 @@ const Json& part(const Json& from, const char* name) {
   return it == from.end() ? none : *it;
 }
 
-// Of ports, what was counted: a figure that is not there is 0.
+// Counters of ports are figures: one that is not there is 0.
 bool is_figure(const Json& value) {
   return value.is_number() && value != 0;
 }

@@ -45,7 +45,7 @@ class SweepReader {
   std::vector<Cell> cells_;
   std::vector<std::string> expected_;
   std::map<std::string, std::size_t> numbers_;
-  // By number, in the order in which figures were first seen.
+  // Names by number, in the order in which figures were first seen.
   std::vector<std::string> names_;
   std::vector<double> first_;
   std::vector<bool> differs_;

@@ -1,4 +1,4 @@
-// What may be asked of an IP address of 16 bytes: IPv6, or IPv4 mapped into it (RFC 4291 2.5.5.2).
+// Queries on an IP address of 16 bytes: IPv6, or IPv4 mapped into it (RFC 4291 2.5.5.2).
 #pragma once
 
 #include <cstdint>

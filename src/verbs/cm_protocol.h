@@ -1,4 +1,4 @@
-// What librdmacm.so.1 and the world say to each other (verbs/protocol.h has the ops). Port spaces, event types and
+// Protocol between librdmacm.so.1 and the world (verbs/protocol.h has the ops). Port spaces, event types and
 // options have the numbers of <rdma/rdma_cma.h>.
 #pragma once
 
@@ -24,7 +24,7 @@ struct CmResolve {
   std::uint32_t port, source_port;  // of the address only
   Address address, source;          // source: may be any
 };
-// What an id is bound to.
+// Binding of an id.
 struct CmIdInfo {
   std::uint32_t id, device;  // kNoHandle: none yet
   std::uint32_t local_port, remote_port;

@@ -1,5 +1,6 @@
-// What `weft link`, `fault`, `impair`, `set`, `capture`, `trace` and `counters --watch` say to a world that is up, on a
-// connection of their own: Command, then its words, each with a NUL behind it. As hostile as anything that comes in.
+// Protocol of `weft link`, `fault`, `impair`, `set`, `capture`, `trace` and `counters --watch` with a world that is up,
+// on a connection of their own: Command, then its words, each with a NUL behind it. As hostile as anything that comes
+// in.
 #pragma once
 
 #include <cstdint>

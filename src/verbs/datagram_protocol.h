@@ -1,4 +1,4 @@
-// What a program's libraries and the world say to each other about UDP between the nodes (verbs/op.h has the ops). A
+// Protocol between a program's libraries and the world about UDP between the nodes (verbs/op.h has the ops). A
 // socket of it is a stream as far as its descriptor, its options and its port go (verbs/stream_protocol.h).
 #pragma once
 
@@ -21,7 +21,7 @@ struct DatagramReceive {
   std::uint32_t room_B;  // more is cut off
   std::uint32_t peek;
 };
-// What comes before the bytes.
+// Header before the bytes.
 struct DatagramFrom {
   Address address;
   std::uint32_t port;

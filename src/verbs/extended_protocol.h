@@ -1,4 +1,4 @@
-// What a program's libraries and the world say to each other about the rarer objects of verbs: changed regions and
+// Protocol between a program's libraries and the world about the rarer objects of verbs: changed regions and
 // queues, memory windows, device memory, XRC, imported objects. Part of verbs/protocol.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the libraries of programs need instead of a C++ runtime: objects in memory of malloc, and a lock's guard.
+// Substitutes for a C++ runtime in the libraries of programs: objects in memory of malloc, and a lock's guard.
 #pragma once
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-// What a program can ask of its world: the name of each request, with what it carries and what comes back. A number
+// Requests of a program to its world: the name of each, with what it carries and what comes back. A number
 // stays what it is: program and world may be of different builds.
 #pragma once
 
@@ -123,7 +123,7 @@ enum class Op : std::uint32_t {
   kStreamTcp,     // Handle -> StreamTcp
   kCpuTime,       // nothing -> CpuTime
 
-  // What a node looks like (verbs/node_protocol.h).
+  // Appearance of a node (verbs/node_protocol.h).
   kShowNode = 256,   // LookUp -> nothing: the files of this node are written; `weft exec`, on a connection of its own
   kInterfaces,       // nothing -> InterfaceInfo[]
   kNetlink,          // NetlinkRequest and a message -> datagrams

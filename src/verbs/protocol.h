@@ -1,4 +1,4 @@
-// What a program's libraries and the world say to each other: one SOCK_SEQPACKET connection per thread, a request and
+// Protocol between a program's libraries and the world: one SOCK_SEQPACKET connection per thread, a request and
 // its reply at a time, and queues in shared memory that the world makes and the program maps. A thread that waits for a
 // reply is parked; the world answers when virtual time has come to the moment that ends the wait. Every number that
 // comes from a program is hostile: the world copies first, then checks.
@@ -44,7 +44,7 @@ struct Hello {
   std::int32_t pid, tid;
   char node[64];
 };
-// What calls cost the thread, by the host's model; the library adds them to its clock.
+// Costs of calls for the thread, by the host's model; the library adds them to its clock.
 struct Costs {
   std::int64_t post_send_ps, doorbell_ps, post_receive_ps, poll_hit_ps, clock_read_ps;
   std::int64_t after_post_ps;  // the rest of a call that posts, after its doorbell
@@ -96,7 +96,7 @@ struct ProcessStatus {
   char name[64];
 };
 
-// What a port to the outside has seen (world/outside_port.h).
+// Counts of a port to the outside (world/outside_port.h).
 struct OutsideStatus {
   char node[64];
   std::uint64_t in, out, answered, bad_icrc, malformed, not_for_lab, other, overrun;
@@ -253,7 +253,7 @@ struct Multicast {
   std::uint8_t gid[16];
 };
 
-// What lies in the rings is in verbs/ring_entries.h.
+// Entries of the rings are in verbs/ring_entries.h.
 
 // --- The management network.
 

@@ -1,4 +1,4 @@
-// What a program's libraries and the world say to each other about fork, and about sockets beyond protocol.h: who holds
+// Protocol between a program's libraries and the world about fork, and about sockets beyond protocol.h: who holds
 // one, its options, datagrams. A socket of the world is a kernel's socket in the program, whose other end the world
 // keeps: dup, fork, exec and SCM_RIGHTS pass it on as any descriptor, and when its last holder has closed it the world
 // sees the hang-up. Its name is bound to it, so that a program that was handed one can ask what it is.
@@ -44,7 +44,7 @@ struct StreamSet {
   std::uint32_t value;
 };
 
-// What a stream is, for a process that was handed it, and what waits in it.
+// State of a stream, for a process that was handed it, and what waits in it.
 struct StreamInfo {
   std::uint32_t stream;
   std::uint32_t family;

@@ -33,7 +33,7 @@ class TurnSlot {
   }
   bool is_full() const { return state_.load(std::memory_order_acquire) == kFull; }
 
-  // What is in the slot is one's own until it is full. False: nobody looks any more.
+  // The slot belongs to its owner until it is full. False: nobody looks any more.
   Head& head() { return head_; }
   std::byte* body() { return body_; }
   bool fill() {

@@ -14,7 +14,7 @@ struct Folders {
   bool stands_alone = false;  // Wireshark looks there only with WIRESHARK_CONFIG_DIR
 };
 
-// What `tshark -G folders` printed; empty strings for what it does not name.
+// Folders that `tshark -G folders` printed; empty strings for what it does not name.
 Folders parse_folders(std::string_view text);
 // `directory` empty: those of this user. The error is a reason.
 tl::expected<Folders, std::string> find_folders(const std::string& directory);

@@ -211,7 +211,7 @@ tl::expected<std::vector<Step>, std::string> install(const Folders& folders, con
     }
     steps.push_back(*std::move(step));
   }
-  // What an older version had installed and this one has not.
+  // Files that an older version had installed and this one has not.
   for (const std::string& key : installed.keys()) {
     if (!failure) break;
     const bool is_wanted =

@@ -12,7 +12,7 @@ namespace weft::serve {
 std::string gzip(std::string_view text);
 bool is_gzip(std::string_view bytes);
 
-// Of a request: the value of Accept-Encoding allows gzip.
+// True if the value of Accept-Encoding of a request allows gzip.
 bool accepts_gzip(const Request& request);
 // Compresses an answer that is text and long enough to gain from it. One that is compressed already stays.
 void compress(Response& response);

@@ -28,7 +28,7 @@ class EventPackets {
   std::mutex mutex_;  // requests while a capture is read wait for it
 };
 
-// By id of the event. `addresses` are those of host ports, by name.
+// Packets by id of the event. `addresses` are those of host ports, by name.
 std::unordered_map<std::string, std::uint64_t> find_event_packets(
     const std::vector<std::string>& captures, const std::vector<RunEvent>& events,
     const std::unordered_map<std::string, std::string>& addresses);

@@ -14,7 +14,7 @@ struct FlowEnds {
   std::uint32_t sender_qp = 0, receiver_qp = 0;
 };
 
-// Of a flow of the run in this directory, by its name in the API ("incast/3"). Empty: there is no such flow.
+// Ends of a flow of the run in this directory, by its name in the API ("incast/3"). Empty: there is no such flow.
 std::vector<FlowEnds> ends_of_flow(const std::string& id, const std::string& directory, const std::string& flow);
 
 }  // namespace weft::serve

@@ -17,12 +17,12 @@ struct Activity {
   std::vector<std::int64_t> most_queue_B;
   std::vector<std::uint16_t> used;          // by port and bin, 65535: all of the line
   std::vector<std::uint8_t> paused, queue;  // likewise, 255
-  // What the fullest priority group of the port holds, by its limit at that time: at kXoffByte it asks for XOFF.
+  // Fill of the fullest priority group of the port, by its limit at that time: at kXoffByte it asks for XOFF.
   std::vector<std::uint8_t> group;
   static constexpr std::uint8_t kXoffByte = 200;
 };
 
-// What a reader needs: the use of links and pauses, or also what queues and priority groups hold.
+// Parts that a reader needs: the use of links and pauses, or also what queues and priority groups hold.
 enum class ActivityParts : std::uint8_t { kLinks, kAll };
 // A run without samples has one bin: the whole of it. Throws when the store is damaged.
 Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bins,

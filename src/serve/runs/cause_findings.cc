@@ -15,7 +15,7 @@ struct Remedy {
   const char* text;
 };
 
-// By the reasons of drop records.
+// Remedies by the reasons of drop records.
 constexpr Remedy kDropRemedies[] = {
     {"port down",
      "link: find out why it went down; routing: withdraw the routes over it sooner (BFD, carrier detection)"},

@@ -22,7 +22,7 @@ struct CauseFinding {
 };
 
 std::vector<CauseFinding> lossless_loss_findings(OpenRun& run);
-// What `weft explain` names as the cause of flows and jobs; incidents are findings of their own.
+// Causes of flows and jobs as `weft explain` names them; incidents are findings of their own.
 std::vector<CauseFinding> held_findings(const lab::Explanation& explanation);
 
 }  // namespace weft::serve

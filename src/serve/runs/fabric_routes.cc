@@ -115,7 +115,7 @@ Response fabric_of(OpenRun& run) {
                           {"groups", groups_of_fabric(run, headrooms, ports)}});
 }
 
-// What a request for activity asks for, or why that is wrong.
+// Bins that a request for activity asks for, or why that is wrong.
 struct BinsOfWindow {
   TimeWindow window;
   std::uint32_t bins = 0;

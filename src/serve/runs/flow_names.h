@@ -15,9 +15,9 @@ class FlowNames {
  public:
   explicit FlowNames(OpenRun& run);
 
-  // Of the sender with this number at this port; empty: not known.
+  // Flow of the sender with this number at this port; empty: not known.
   std::string of_sender(const std::string& port, std::int64_t qpn) const;
-  // Of packets from `from` to this number at `to`.
+  // Flow of packets from `from` to this number at `to`.
   std::string of_receiver(const std::string& from, const std::string& to, std::int64_t qpn) const;
 
  private:

@@ -80,7 +80,7 @@ std::set<std::string> add_flows(OpenRun& run, const std::unordered_map<std::stri
   return ids;
 }
 
-// Of workloads that did not complete: failed, or running when the run ended.
+// States of workloads that did not complete: failed, or running when the run ended.
 std::map<std::string, std::string> workload_states(OpenRun& run) {
   std::map<std::string, std::string> states;
   const bool ended_early = run.text("interrupted") == "1" || run.text("cut_off") == "1";

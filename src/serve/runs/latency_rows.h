@@ -26,7 +26,7 @@ std::map<std::string, LatencyRow> workload_latencies(OpenRun& run);
 struct FlowLatencyRow {
   Time_ps p50_ps = 0, p99_ps = 0;
 };
-// By the API's name of the flow: "incast/3", "write-bw/h0:p0>h1:p0".
+// Key: the API's name of the flow: "incast/3", "write-bw/h0:p0>h1:p0".
 std::map<std::string, FlowLatencyRow> flow_latencies(OpenRun& run);
 
 }  // namespace weft::serve

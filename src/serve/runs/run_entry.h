@@ -10,7 +10,7 @@ namespace weft::serve {
 
 // As JSON: of a run, of a study of several, or of a damaged run.
 std::string run_entry(const std::string& id, const std::string& directory);
-// Of a run that is being written; its old files are ignored.
+// Entry of a run that is being written; its old files are ignored.
 std::string running_entry(const std::string& id, const std::string& directory);
 // The entry and the details of a readable run.
 std::string run_details(OpenRun& run);

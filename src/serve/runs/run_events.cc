@@ -135,7 +135,7 @@ class EventReader {
     return at == peers_.end() ? "" : at->second;
   }
 
-  // What the priority group of the ingress port held, and the egress queue that it waited for.
+  // Fill of the priority group of the ingress port, and the egress queue that it waited for.
   static std::string group_text(const lab::SqliteRows& rows, const std::string& port) {
     std::string text = fmt::format(": the priority group of {} held {}, {} of it in queue {} of {}", port,
                                    bytes_of(rows, 11), bytes_of(rows, 10), rows.integer(9), rows.text(8));

@@ -98,7 +98,7 @@ std::string summary_of_job(const SummaryJson& job) {
   return out;
 }
 
-// Of results.json what comes before its ports: the workloads. The rest may be hundreds of megabytes. Its keys stand on
+// Part of results.json before its ports: the workloads. The rest may be hundreds of megabytes. Its keys stand on
 // lines of their own (results/json_stream.h); in strings a new line is escaped.
 std::string text_before_ports(const std::string& path) {
   constexpr std::string_view kPorts = ",\n  \"ports\": [";

@@ -8,10 +8,10 @@
 
 namespace weft::serve {
 
-// By workload; one that measured nothing is not in it.
+// Key: workload; one that measured nothing is not in it.
 std::map<std::string, std::string> workload_summaries(OpenRun& run);
-// Of the workload's object in results.json: perftest, verified transfers, jobs. Empty for others and for invalid
-// objects.
+// Summary of the workload's object in results.json: perftest, verified transfers, jobs. Empty for others and for
+// invalid objects.
 std::string summary_of_workload(const std::string& json);
 
 }  // namespace weft::serve

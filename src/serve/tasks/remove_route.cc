@@ -26,7 +26,7 @@ class WriterLock {
  public:
   explicit WriterLock(const std::string& directory)
       : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
-    // Who only asks whether a run is being written holds the lock for a moment.
+    // A reader that asks whether a run is being written holds the lock for a moment.
     constexpr int kTries = 20;
     for (int i = 0; i < kTries; ++i) {
       held_elsewhere_ = fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::size_t kGrh_B = 40, kIpv4Header_B = 20;
 
-// Who sent a datagram and to whom, as GIDs, with the fields that an answer keeps.
+// Sender and receiver of a datagram, as GIDs, with the fields that an answer keeps.
 struct Route {
   std::uint8_t source[16], destination[16];
   std::uint32_t flow_label;

@@ -121,7 +121,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* init) {
   constexpr std::uint32_t kKnown = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
   if ((init->comp_mask & ~kKnown) != 0) return fail(EINVAL);
   if ((init->wc_flags & ~kKnownFields) != 0) return fail(EOPNOTSUPP);
-  // Of one thread only: the lock is then never waited for. A queue that may be overrun is not modelled.
+  // Single-threaded: the lock is then never waited for. A queue that may be overrun is not modelled.
   const std::uint32_t flags = (init->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 ? init->flags : 0;
   if ((flags & ~std::uint32_t{IBV_CREATE_CQ_ATTR_SINGLE_THREADED}) != 0) return fail(EOPNOTSUPP);
   ibv_pd* domain = (init->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0 ? init->parent_domain : nullptr;

@@ -1,4 +1,4 @@
-// What a device and its port can do. Values that the world does not model are those that mlx5 answers; what this
+// Capabilities of a device and its port. Values that the world does not model are those that mlx5 answers; what this
 // library cannot do is not claimed (raw packets, receive hashing, tag matching).
 #include <endian.h>
 
@@ -85,7 +85,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   fill(device_info(*context), full.orig_attr);
   full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
   full.phys_port_cnt_ex = 1;
-  // What mlx5 says of a ConnectX-5. A page of a program that is not there is there when the device asks for it.
+  // Answers of mlx5 for a ConnectX-5. A page of a program that is not there is there when the device asks for it.
   constexpr std::uint32_t kAllOdp = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
                                     IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
   full.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 
-// What ibv_devinfo asks for: InfiniBand and RoCE v1 are one to sysfs.
+// Types as ibv_devinfo asks for them: InfiniBand and RoCE v1 are one to sysfs.
 enum class SysfsGidType : std::uint32_t { kInfinibandOrRoceV1, kRoceV2 };
 
 bool is_empty(const Gid& gid) {

@@ -10,7 +10,7 @@ using namespace weft::verbs;
 namespace {
 
 ibv_mr* register_memory(ibv_pd* pd, void* address, std::size_t length_B, std::uint64_t iova, unsigned int access) {
-  // What a peer may write, the program must let the device write.
+  // Memory that a peer may write must be writable by the device.
   if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
     return fail(EINVAL);
   }

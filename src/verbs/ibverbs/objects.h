@@ -108,7 +108,7 @@ struct Pd : ibv_pd {
   void (*release)(ibv_pd*, void*, void*, std::uint64_t);
   void* allocator_context;
 };
-// What an allocator is asked for, as mlx5 names it.
+// Resources that an allocator is asked for, as mlx5 names them.
 enum class ResourceType : std::uint64_t { kQp = 1ULL << 32 | 1, kSrq = 1ULL << 32 | 4, kCq = 1ULL << 32 | 5 };
 // Memory for an object of this domain, all zero: the program's allocator is asked first. Null, with errno: none.
 enum class Origin : std::uint8_t { kLibrary, kProgram, kHugePage };
@@ -259,7 +259,7 @@ bool is_blocking(int fd);
 // Ends an object of the world. `events` gets how many of its events the program has fetched, as rdma-core's kernel
 // calls say it: a thread that has just fetched one need not have got any further.
 int destroy(Kind kind, std::uint32_t handle, Destroyed* events = nullptr);
-// What a program got of an object's events, it must acknowledge before the object can go.
+// Events that a program got of an object must be acknowledged before the object can go.
 void wait_for_acknowledgements(pthread_mutex_t& mutex, pthread_cond_t& condition, const std::uint32_t& completed,
                                std::uint32_t fetched);
 

@@ -8,7 +8,7 @@
 namespace weft::verbs {
 namespace {
 
-// What the entries of a ring have room for, no more than the device has.
+// Room of the entries of a ring, no more than the device has.
 std::uint32_t sge_room(std::uint32_t stride_B, std::size_t entry_B, std::uint32_t most) {
   const auto room = static_cast<std::uint32_t>((stride_B - entry_B) / sizeof(Sge));
   return room < most ? room : most;
@@ -79,7 +79,7 @@ int set_up_queues(Qp& qp, ibv_context* context, const CreateQp& request) {
 
 namespace {
 
-// What comes after the queues.
+// Fields after the queues.
 void finish(Qp& qp, ibv_context* context, const ibv_qp_init_attr& init) {
   qp.context = context;
   qp.qp_context = init.qp_context;

@@ -10,7 +10,7 @@ using namespace weft::verbs;
 
 namespace {
 
-// Of a queue that the world has made.
+// Maps the ring of a queue that the world has made.
 int map_ring(Srq& srq, const QueueInfo& info, int fd, std::uint32_t max_sge) {
   srq.handle = info.handle;
   const std::size_t entry_B = sizeof(ReceiveEntry) + max_sge * sizeof(Sge);

@@ -1,4 +1,4 @@
-// What a card of mlx5 can do past the verbs: nothing here. The call itself answers, as on every such card, because
+// Capabilities of a card of mlx5 past the verbs: none here. The call itself answers, as on every such card, because
 // programs (perftest from 6.0 on) take an error for a broken device.
 #include <cerrno>
 #include <cstdint>

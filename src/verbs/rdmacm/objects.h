@@ -75,7 +75,7 @@ void free_id(Id* id);
 rdma_cm_id* create_sync_id(rdma_port_space ps, ibv_qp_type qp_type);
 // Takes over what the world says of the id. 0 or an errno.
 int apply(Id& id, const CmIdInfo& info);
-// What a socket address says. 0 or EAFNOSUPPORT.
+// Reads a socket address. 0 or EAFNOSUPPORT.
 int from_socket(const sockaddr* from, Address& address, std::uint32_t& port);
 // The group's queue pair follows, where the id has one. 0 or an errno.
 int attach(Id& id, const Group& group);

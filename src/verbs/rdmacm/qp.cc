@@ -48,7 +48,7 @@ int to_init(Id& id) {
   return move(id, attr, mask);
 }
 
-// What the connection allows is known only now: INIT once more, then RTR.
+// Attributes that the connection allows are known only now: INIT once more, then RTR.
 int to_rtr(Id& id, std::uint8_t responder_resources) {
   if (id.qp == nullptr) return 0;
   ibv_qp_attr attr;

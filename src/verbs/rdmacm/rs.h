@@ -105,7 +105,7 @@ struct Socket {
   ibv_comp_channel* channel;
   ibv_cq* cq;
 
-  // What is sent.
+  // Send side.
   std::uint8_t* send_buffer;  // a ring, and behind it room for control messages
   ibv_mr* send_mr;
   std::uint32_t send_at, send_free_B, free_sends;
@@ -119,7 +119,7 @@ struct Socket {
   std::uint32_t peer_mappings;
   bool swaps;  // the peer has the other byte order
 
-  // What is received.
+  // Receive side.
   std::uint8_t* receive_buffer;
   ibv_mr* receive_mr;
   std::uint32_t* lengths;  // of messages, a ring of receives + 1

@@ -144,7 +144,7 @@ int raccept(int fd, sockaddr* address, socklen_t* size_B) {
       if (address != nullptr && size_B != nullptr) rgetpeername(socket->fd, address, size_B);
       return socket->fd;
     }
-    // Who does not speak the protocol is not heard of.
+    // A peer that does not speak the protocol is dropped.
     const int error = errno;
     rdma_reject(id, nullptr, 0);
     free_socket(socket);

@@ -16,7 +16,7 @@ bool bit(std::uint64_t bits, int option) {
   return (bits >> option & 1) != 0;
 }
 
-// Of rdma/rsocket.h, for an id: 0, or -1 and errno. One that is bound keeps what it has.
+// Options of rdma/rsocket.h, for an id: 0, or -1 and errno. One that is bound keeps what it has.
 int set_id_option(Socket& socket, int option, int value) {
   if (socket.type != SOCK_STREAM || socket.state != State::kInit) return 0;
   return rdma_set_option(socket.id, RDMA_OPTION_ID, option, &value, sizeof value);
@@ -77,7 +77,7 @@ int set_rdma_option(Socket& socket, int option, int value) {
       socket.sizes.inline_B = count;
       return 0;
     case RDMA_IOMAPSIZE:
-      // What one byte of the private data can say.
+      // Largest number that one byte of the private data can carry.
       socket.sizes.mappings = count <= 128 ? count : count & 0x7f00;
       return 0;
     default:

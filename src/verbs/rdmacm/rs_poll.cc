@@ -59,7 +59,7 @@ int check(pollfd* fds, nfds_t count, bool may_park) {
   return ready;
 }
 
-// What to wait for on behalf of each descriptor: itself, or the event channels of a socket, two at most.
+// Descriptors to wait for on behalf of each: itself, or the event channels of a socket, two at most.
 nfds_t list_waits(const pollfd* fds, nfds_t count, pollfd* waits) {
   nfds_t all = 0;
   for (nfds_t i = 0; i < count; ++i) {
