@@ -27,13 +27,13 @@ bool shows_uptime(clockid_t id) {
 std::int64_t due_ps_of(clockid_t id, const timespec& shown) {
   const std::int64_t zero_ns = shows_real_time(id) ? welcome().epoch_ns : kUptime_ns;
   if (shown.tv_sec < zero_ns / kNsPerS) return 0;
-  const std::int64_t due_ps = ps_of({shown.tv_sec - zero_ns / kNsPerS, shown.tv_nsec});
+  const std::int64_t due_ps = ps_of(timespec{shown.tv_sec - zero_ns / kNsPerS, shown.tv_nsec});
   return due_ps == kForever_ps ? due_ps : std::max<std::int64_t>(0, due_ps - zero_ns % kNsPerS * kPsPerNs);
 }
 
 namespace {
 
-bool is_ours(clockid_t id) {
+bool is_our_clock(clockid_t id) {
   return (shows_real_time(id) || shows_uptime(id)) && is_virtual();
 }
 
@@ -67,7 +67,7 @@ std::int64_t real_time_ns() {
 }  // namespace
 
 WEFT_EXPORT int clock_gettime(clockid_t id, struct timespec* out) noexcept {
-  if (!is_ours(id)) return WEFT_REAL(clock_gettime)(id, out);
+  if (!is_our_clock(id)) return WEFT_REAL(clock_gettime)(id, out);
   let_others_catch_up();
   const std::int64_t now_ns = shows_real_time(id) ? real_time_ns() : read_uptime_ns();
   out->tv_sec = now_ns / kNsPerS;
@@ -76,7 +76,7 @@ WEFT_EXPORT int clock_gettime(clockid_t id, struct timespec* out) noexcept {
 }
 
 WEFT_EXPORT int clock_getres(clockid_t id, struct timespec* out) noexcept {
-  if (!is_ours(id)) return WEFT_REAL(clock_getres)(id, out);
+  if (!is_our_clock(id)) return WEFT_REAL(clock_getres)(id, out);
   if (out != nullptr) *out = {0, 1};
   return 0;
 }

@@ -1,6 +1,7 @@
 // The program's clocks and virtual time. Times are virtual picoseconds.
 #pragma once
 
+#include <sys/time.h>
 #include <time.h>
 
 #include "preload/connection.h"
@@ -14,10 +15,16 @@ inline bool is_virtual_clock(clockid_t id) {
   return shows_real_time(id) || shows_uptime(id);
 }
 
+inline bool is_valid(const timespec& t) {
+  return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
+}
 // Saturates: a program may sleep "forever" with the largest number there is.
 inline std::int64_t ps_of(const timespec& t) {
   if (t.tv_sec >= kForever_ps / kPsPerS - 1) return kForever_ps;
   return t.tv_sec * kPsPerS + t.tv_nsec * kPsPerNs;
+}
+inline std::int64_t ps_of(const timeval& t) {
+  return t.tv_sec * kPsPerS + t.tv_usec * kPsPerUs;
 }
 inline timespec timespec_of(std::int64_t ps) {
   return {ps / kPsPerS, ps % kPsPerS / kPsPerNs};

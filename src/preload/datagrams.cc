@@ -22,7 +22,6 @@ namespace weft::preload {
 
 namespace {
 
-constexpr std::size_t kGather = 7;             // pieces of one message, besides its head
 constexpr std::uint32_t kFirstOwnPort = 1024;  // below, a loopback address is the machine's: resolvers, loggers
 constexpr int kBuffer_B = 212'992;             // Linux: net.core.rmem_default
 
@@ -70,16 +69,6 @@ void copy_options(int fd, Stream& stream) {
 bool is_to_many(const verbs::Address& address) {
   if (!verbs::is_ipv4(address)) return address.bytes[0] == 0xff;
   return address.bytes[verbs::kIpv4At] >= 224;  // groups, and 255.255.255.255
-}
-
-bool is_of_family(const Stream& stream, const sockaddr* address) {
-  return address->sa_family == stream.family;
-}
-
-std::size_t total_B(const iovec* pieces, std::size_t count) {
-  std::size_t size_B = 0;
-  for (std::size_t i = 0; i < count; ++i) size_B += pieces[i].iov_len;
-  return size_B;
 }
 
 // In one message, which has room for few pieces.

@@ -12,7 +12,7 @@ namespace weft::preload {
 
 namespace {
 
-constinit Descriptors all;
+constinit Descriptors table;
 
 class Locked {
  public:
@@ -29,7 +29,7 @@ class Locked {
 }  // namespace
 
 Descriptors& descriptors() {
-  return all;
+  return table;
 }
 
 void Descriptors::put(int fd, Descriptor::Kind kind, Stream* stream, EpollSet* epoll, std::uint32_t what,

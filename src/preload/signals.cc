@@ -67,7 +67,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 // Between vfork and exec the table is the parent's.
-bool is_ours(int signal) {
+bool is_our_signal(int signal) {
   return signal > 0 && signal < NSIG && signal != SIGKILL && signal != SIGSTOP && signal != SIGSEGV &&
          this_process().attached && is_own_process();
 }
@@ -117,7 +117,7 @@ WEFT_EXPORT int sigaction(int signal, const struct sigaction* __restrict wanted,
     kernel = *wanted;
     without_fault(&wanted->sa_mask, kernel.sa_mask);
   }
-  if (!is_ours(signal)) return WEFT_REAL(sigaction)(signal, wanted != nullptr ? &kernel : nullptr, before);
+  if (!is_our_signal(signal)) return WEFT_REAL(sigaction)(signal, wanted != nullptr ? &kernel : nullptr, before);
 
   AllSignalsBlocked blocked;
   preload::lock(setting);

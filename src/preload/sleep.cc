@@ -8,14 +8,11 @@
 
 #include "preload/clock.h"
 #include "preload/real.h"
+#include "preload/streams.h"
 
 namespace weft::preload {
 
 namespace {
-
-bool is_valid(const timespec& t) {
-  return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
-}
 
 // 0 or EINTR.
 int sleep_until(std::int64_t until_ps) {
@@ -36,12 +33,6 @@ int sleep_for(const timespec& wanted, timespec* left) {
   const int error = sleep_for(ps_of(wanted), left_ps);
   if (error != 0 && left != nullptr) *left = {left_ps / kPsPerS, left_ps % kPsPerS / kPsPerNs};
   return error;
-}
-
-int result(int error) {
-  if (error == 0) return 0;
-  errno = error;
-  return -1;
 }
 
 }  // namespace
@@ -74,7 +65,7 @@ WEFT_EXPORT int usleep(useconds_t wanted_us) {
 WEFT_EXPORT unsigned sleep(unsigned wanted_s) {
   if (!is_virtual()) return WEFT_REAL(sleep)(wanted_s);
   std::int64_t left_ps;
-  sleep_for(ps_of({static_cast<time_t>(wanted_s), 0}), left_ps);
+  sleep_for(ps_of(timespec{static_cast<time_t>(wanted_s), 0}), left_ps);
   return static_cast<unsigned>(left_ps / kPsPerS);
 }
 

@@ -22,8 +22,6 @@ namespace weft::preload {
 
 namespace {
 
-constexpr std::size_t kGather = 7;  // pieces of one message, besides its head
-
 // One message with as much of the pieces, from byte `done` on, as fits. Returns an errno and the bytes it took.
 int send_some(const Stream& stream, const iovec* pieces, std::size_t count, std::size_t done, std::size_t& sent_B) {
   verbs::StreamBytes head{stream.handle, 0};
@@ -44,12 +42,6 @@ int send_some(const Stream& stream, const iovec* pieces, std::size_t count, std:
   const int error = call_in_pieces(verbs::Op::kStreamSend, parts, used, &taken, &taken_B, nullptr);
   sent_B = error == 0 ? taken.count : 0;
   return error;
-}
-
-std::size_t total_B(const iovec* pieces, std::size_t count) {
-  std::size_t total = 0;
-  for (std::size_t i = 0; i < count; ++i) total += pieces[i].iov_len;
-  return total;
 }
 
 ssize_t send_pieces(Stream& stream, const iovec* pieces, std::size_t count, int flags) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "preload/clock.h"
 #include "preload/datagrams.h"
 #include "preload/icmp.h"
 #include "preload/interfaces.h"
@@ -107,10 +108,6 @@ int give_option(const void* from, std::size_t from_B, void* value, socklen_t* si
   *size_B = std::min(*size_B, static_cast<socklen_t>(from_B));
   memcpy(value, from, *size_B);
   return 0;
-}
-
-std::int64_t ps_of(const timeval& time) {
-  return time.tv_sec * kPsPerS + time.tv_usec * kPsPerUs;
 }
 
 int give_time(std::int64_t time_ps, void* value, socklen_t* size_B) {

@@ -34,10 +34,6 @@ int bind_stream(Stream& stream, const verbs::Address& address, std::uint32_t por
   return error;
 }
 
-bool is_of_family(const Stream& stream, const sockaddr* address) {
-  return address != nullptr && address->sa_family == stream.family;
-}
-
 // A program that was started from outside may have to reach its parent (mpirun, a debugger): where nobody of
 // the node listens on the loopback address, the machine's own is meant.
 int connect_to_machine(int fd, const Stream& stream, const sockaddr* address, socklen_t size_B) {

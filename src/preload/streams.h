@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "preload/connection.h"
 #include "preload/descriptors.h"
@@ -22,6 +23,17 @@ inline int result(int error) {
 // A look that does not wait costs a little time: a loop of such looks comes to its end.
 inline void spend_look() {
   verbs::weft_spend_ps(verbs::weft_costs()->clock_read_ps);
+}
+
+inline bool is_of_family(const Stream& stream, const sockaddr* address) {
+  return address != nullptr && address->sa_family == stream.family;
+}
+
+inline constexpr std::size_t kGather = 7;  // pieces of one message, besides its head
+inline std::size_t total_B(const iovec* pieces, std::size_t count) {
+  std::size_t size_B = 0;
+  for (std::size_t i = 0; i < count; ++i) size_B += pieces[i].iov_len;
+  return size_B;
 }
 
 // Waits until the stream is ready for `events` (POLLIN, POLLOUT); EAGAIN when the time has come first, or EINTR.

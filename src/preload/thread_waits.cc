@@ -47,8 +47,8 @@ verbs::WaitForChange change_of(const void* bytes, std::size_t size_B, std::int64
 }
 
 bool is_known() {
-  const Process& process = this_process();
-  return process.attached && !process.wall_clock && thread.page != nullptr && is_virtual();
+  const Process& self = this_process();
+  return self.attached && !self.wall_clock && thread.page != nullptr && is_virtual();
 }
 
 namespace {
@@ -129,8 +129,8 @@ int wait_for_condition(pthread_cond_t* condition, pthread_mutex_t* mutex, const 
 // Somebody may wait for it in virtual time. Who does not know the world yet need not come in for that, unless the
 // condition is shared.
 void count_signal(const pthread_cond_t* condition) {
-  const Process& process = this_process();
-  if (!process.attached || process.wall_clock) return;
+  const Process& self = this_process();
+  if (!self.attached || self.wall_clock) return;
   if (is_shared(condition)) {
     if (is_virtual()) count_shared(condition, 1);
   } else {

@@ -35,7 +35,7 @@ clockid_t clock_of(std::uint32_t handle) {
   return entry >> 32 == handle ? static_cast<clockid_t>(entry & 0xffffffff) - 1 : CLOCK_MONOTONIC;
 }
 
-const Descriptor* find(int fd, std::uint32_t what) {
+const Descriptor* find_watched(int fd, std::uint32_t what) {
   const Descriptor* found = descriptors().find(fd);
   return found != nullptr && found->kind == Descriptor::Kind::kWatched && found->what == what ? found : nullptr;
 }
@@ -71,10 +71,6 @@ itimerspec itimerspec_of(const verbs::TimerState& state) {
 
 }  // namespace
 
-bool is_valid(const timespec& t) {
-  return t.tv_sec >= 0 && t.tv_nsec >= 0 && t.tv_nsec < kNsPerS;
-}
-
 int arm_timer(std::uint32_t handle, clockid_t clock, bool absolute, const itimerspec& wanted, itimerspec* before) {
   if (!is_valid(wanted.it_value) || !is_valid(wanted.it_interval)) return EINVAL;
   const bool off = wanted.it_value.tv_sec == 0 && wanted.it_value.tv_nsec == 0;
@@ -106,8 +102,8 @@ int wait_for_signals(std::uint32_t set, std::int64_t until_ps) {
 }
 
 ssize_t read_real_or_watched(int fd, void* bytes, std::size_t size_B) {
-  if (const Descriptor* timer = find(fd, WaitItem::kTimer)) return read_timer(fd, timer->handle, bytes, size_B);
-  if (const Descriptor* set = find(fd, WaitItem::kSignals)) return read_signals(fd, set->handle, bytes, size_B);
+  if (const Descriptor* timer = find_watched(fd, WaitItem::kTimer)) return read_timer(fd, timer->handle, bytes, size_B);
+  if (const Descriptor* set = find_watched(fd, WaitItem::kSignals)) return read_signals(fd, set->handle, bytes, size_B);
   return WEFT_REAL(read)(fd, bytes, size_B);
 }
 
@@ -138,7 +134,7 @@ WEFT_EXPORT int timerfd_create(clockid_t clock, int flags) noexcept {
 // TFD_TIMER_CANCEL_ON_SET: nobody sets this clock.
 WEFT_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec* wanted,
                                 struct itimerspec* before) noexcept {
-  const Descriptor* timer = find(fd, WaitItem::kTimer);
+  const Descriptor* timer = find_watched(fd, WaitItem::kTimer);
   if (timer == nullptr) return WEFT_REAL(timerfd_settime)(fd, flags, wanted, before);
   if ((flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)) != 0) return fail(EINVAL);
   const bool absolute = (flags & TFD_TIMER_ABSTIME) != 0;
@@ -146,7 +142,7 @@ WEFT_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec* want
 }
 
 WEFT_EXPORT int timerfd_gettime(int fd, struct itimerspec* out) noexcept {
-  const Descriptor* timer = find(fd, WaitItem::kTimer);
+  const Descriptor* timer = find_watched(fd, WaitItem::kTimer);
   if (timer == nullptr) return WEFT_REAL(timerfd_gettime)(fd, out);
   return result(query_timer(timer->handle, *out));
 }
@@ -154,7 +150,7 @@ WEFT_EXPORT int timerfd_gettime(int fd, struct itimerspec* out) noexcept {
 WEFT_EXPORT int signalfd(int fd, const sigset_t* signals, int flags) noexcept {
   const int made = WEFT_REAL(signalfd)(fd, signals, flags);
   if (made < 0 || made >= kMaxDescriptors || !is_virtual()) return made;
-  const Descriptor* old = find(made, WaitItem::kSignals);
+  const Descriptor* old = find_watched(made, WaitItem::kSignals);
   const std::uint32_t old_handle = old != nullptr ? old->handle : verbs::kNoHandle;
   verbs::Handle set;
   const int error = verbs::call(verbs::Op::kMakeSignalSet, verbs::SignalSet{bits_of(*signals)}, set);

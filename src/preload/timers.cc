@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "preload/clock.h"
 #include "preload/connection.h"
 #include "preload/real.h"
 
@@ -32,9 +33,6 @@ void set(std::int64_t after, std::int64_t interval) {
 
 timeval timeval_of(std::int64_t ps) {
   return {static_cast<time_t>(ps / kPsPerS), static_cast<suseconds_t>(ps % kPsPerS / kPsPerUs)};
-}
-std::int64_t ps_of(const timeval& t) {
-  return t.tv_sec * kPsPerS + t.tv_usec * kPsPerUs;
 }
 
 itimerval running() {

@@ -11,7 +11,6 @@
 
 namespace weft::preload {
 
-bool is_valid(const timespec& t);
 // timer_settime(2) and timer_gettime(2), by the world's handle; an errno.
 int arm_timer(std::uint32_t handle, clockid_t clock, bool absolute, const itimerspec& wanted, itimerspec* before);
 int query_timer(std::uint32_t handle, itimerspec& out);

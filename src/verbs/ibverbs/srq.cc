@@ -23,7 +23,7 @@ int map_ring(Srq& srq, const QueueInfo& info, int fd, std::uint32_t max_sge) {
   return error;
 }
 
-void finish(Srq& srq, ibv_pd* pd, void* context, ibv_srq_attr& attr) {
+void finish_srq(Srq& srq, ibv_pd* pd, void* context, ibv_srq_attr& attr) {
   srq.context = pd->context;
   srq.srq_context = context;
   srq.pd = pd;
@@ -64,7 +64,7 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* init) {
     return fail(error);
   }
   srq->number = info.number;
-  finish(*srq, init->pd, init->srq_context, init->attr);
+  finish_srq(*srq, init->pd, init->srq_context, init->attr);
   return srq;
 }
 
@@ -118,7 +118,7 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* init) {
     release_object(pd, srq, ResourceType::kSrq, srq->origin);
     return fail(error);
   }
-  finish(*srq, pd, init->srq_context, init->attr);
+  finish_srq(*srq, pd, init->srq_context, init->attr);
   return srq;
 }
 

@@ -9,8 +9,6 @@
 namespace weft::verbs::cm {
 namespace {
 
-constexpr int kResolveTimeout_ms = 2000;
-
 sockaddr* copy_address(const sockaddr* from, socklen_t length) {
   if (from == nullptr || length == 0) return nullptr;
   auto* copy = static_cast<sockaddr*>(std::calloc(1, sizeof(sockaddr_storage)));

@@ -22,6 +22,8 @@
 
 namespace weft::verbs::cm {
 
+inline constexpr int kResolveTimeout_ms = 2000;
+
 // A device that some id is bound to. It stays open for the life of the process, as its pointers do in programs.
 struct OpenDevice {
   ibv_context* verbs;

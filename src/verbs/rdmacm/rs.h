@@ -10,6 +10,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -168,6 +169,13 @@ inline bool has_data(const Socket& socket) {
   return socket.head != socket.tail;
 }
 bool can_send(Socket& socket);
+inline bool may_write(Socket& socket) {
+  return can_send(socket) || !socket.can_write;
+}
+inline bool has_event(int fd) {
+  pollfd one{fd, POLLIN, 0};
+  return poll(&one, 1, 0) > 0;
+}
 // Takes completions and events, and grants what was read. `may_park`: a look that finds nothing twice lets time pass.
 void process(Socket& socket, bool may_park);
 // Until `test`. 0, or -1 and errno: EAGAIN for those who do not wait.

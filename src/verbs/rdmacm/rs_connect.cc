@@ -10,8 +10,6 @@
 namespace weft::verbs::cm::rs {
 namespace {
 
-constexpr int kResolveTimeout_ms = 2000;
-
 // Calls of RDMA CM on this id return EAGAIN instead of waiting.
 void stop_waiting(const rdma_cm_id& id) {
   const int flags = fcntl(id.channel->fd, F_GETFL);

@@ -34,7 +34,6 @@ constexpr std::uint32_t kSlot_B = 2048;  // of a message with its header
 constexpr std::uint32_t kGrh_B = 40;
 constexpr std::uint32_t kReceiveSlot_B = kGrh_B + kSlot_B;
 constexpr int kV2Gid = 3;
-constexpr int kResolveTimeout_ms = 2000;
 
 // The header of a message: version 4 or 6, its own length, port, address.
 constexpr std::uint8_t kHeader4_B = 8, kHeader6_B = 24;
@@ -148,11 +147,6 @@ sockaddr_in6 address_of(const sockaddr* from) {
   std::memcpy(&address, from, from->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
   if (from->sa_family == AF_INET) std::memset(reinterpret_cast<sockaddr_in&>(address).sin_zero, 0, 8);
   return address;
-}
-
-bool has_event(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return poll(&one, 1, 0) > 0;
 }
 
 // Others ask which queue pair the port is.

@@ -16,10 +16,6 @@ struct Mapping {
 
 namespace {
 
-bool may_write(Socket& socket) {
-  return can_send(socket) || !socket.can_write;
-}
-
 int need_room(Socket& socket, int flags) {
   if (can_send(socket)) return 0;
   if (wait_until(socket, waits(socket, flags), may_write) != 0) return -1;

@@ -20,11 +20,6 @@ std::int64_t now_us() {
   return now.tv_sec * std::int64_t{1'000'000} + now.tv_nsec / 1000;
 }
 
-bool has_event(int fd) {
-  pollfd one{fd, POLLIN, 0};
-  return poll(&one, 1, 0) > 0;
-}
-
 short ready_stream(Socket& socket, short wanted, bool may_park) {
   if (socket.state == State::kListening) return has_event(socket.fd) ? static_cast<short>(wanted & POLLIN) : short{0};
   if (socket.state == State::kConnecting && has_event(socket.fd)) advance(socket);

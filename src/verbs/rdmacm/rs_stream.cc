@@ -133,9 +133,6 @@ int poll_queue(Socket& socket, ibv_wc* wc, bool may_park) {
 bool may_read(Socket& socket) {
   return has_data(socket) || !socket.can_read;
 }
-bool may_write(Socket& socket) {
-  return can_send(socket) || !socket.can_write;
-}
 bool may_control(Socket& socket) {
   return (has_control(socket) && socket.state == State::kConnected) || !is_connected(socket);
 }
