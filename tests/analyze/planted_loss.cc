@@ -1,4 +1,5 @@
-// Packets that are lost, duplicated, late or sent again: psn, timeout, recovery, read-response, nak-latency, livelock.
+// Packets that are lost, duplicated, late or retransmitted: psn, timeout, recovery, read-response, nak-latency,
+// livelock.
 #include "analyze/planted_case.h"
 #include "wire/opcode.h"
 
@@ -30,7 +31,7 @@ void psn_never_sent(EditableCapture& capture) {
   }
 }
 
-// After the NAK the whole message is sent again, from its FIRST on.
+// After the NAK the whole message is retransmitted, from its FIRST on.
 void restart_message(EditableCapture& capture) {
   const std::size_t nak = capture.find_nth(is_nak);
   const std::uint32_t lost = capture.frame(nak).headers.psn;
@@ -71,7 +72,7 @@ void odd_timeouts(EditableCapture& capture) {
         start_ns + (i < std::size(at_ms) ? at_ms[i] : 4000 + static_cast<std::int64_t>(i * i) * 37) * 1'000'000;
 }
 
-// A message that was acknowledged is sent again 5 us later: neither NAK nor timeout asks for it.
+// A message that was acknowledged is retransmitted 5 us later: neither NAK nor timeout asks for it.
 void repeat_acknowledged(EditableCapture& capture) {
   const std::size_t ack = capture.find_nth(is_positive_ack, 4);
   const std::uint32_t last = capture.frame(ack).headers.psn;
@@ -271,7 +272,7 @@ std::vector<PlantedCase> loss_faults() {
        "timeout.retries-exhausted",
        {"timeout.interval"},
        {"timeout.waited", "psn.lost"}});
-  rows.push_back({"RepeatedForNothing", "a message sent again though it was acknowledged",
+  rows.push_back({"RepeatedForNothing", "a message retransmitted though it was acknowledged",
                   pair_lab(transfer("write, size: 16 KiB, count: 10, depth: 1")), "node00:p0", repeat_acknowledged,
                   "psn.spurious"});
   rows.push_back(

@@ -82,7 +82,7 @@ void unanswered(EditableCapture& capture) {
   for (int n = 0; n < 8; ++n) add_mad(capture, cm.to_server, {9, cm.request}, cm.time_ns - n * 4'000'000'000LL, true);
 }
 
-// A REQ that is sent again every 100 ms, until the server answers.
+// A REQ that is retransmitted every 100 ms, until the server answers.
 void impatient(EditableCapture& capture) {
   const Handshake cm = handshake_of(capture);
   for (int n = 1; n < 5; ++n) add_mad(capture, cm.to_server, {7, cm.request}, cm.time_ns - n * 100'000'000LL, true);
@@ -165,7 +165,7 @@ std::vector<PlantedCase> other_faults() {
                   "connection-setup.rejected"});
   rows.push_back({"CmNoAnswer", "a connection request that nothing answers", writes, "node00:p0", unanswered,
                   "connection-setup.no-answer"});
-  rows.push_back({"CmImpatient", "a connection request that is sent again every 100 ms though its timeout is 4.3 s",
+  rows.push_back({"CmImpatient", "a connection request that is retransmitted every 100 ms though its timeout is 4.3 s",
                   writes, "node00:p0", impatient, "connection-setup.retry"});
   rows.push_back({"CmOtherPsn", "packets that do not begin with the PSN of the handshake", writes, "node00:p0",
                   other_psn, "connection-setup.mismatch"});

@@ -73,7 +73,7 @@ void timers(std::vector<PlantedCase>& rows) {
             transfer("write, size: 4 KiB, count: 3, depth: 1, " + options),
         {.model = model});
   };
-  rows.push_back(row("ConnectxFirstRetry", "a ConnectX-5 with timeout 18 that sends again after 8 ms",
+  rows.push_back(row("ConnectxFirstRetry", "a ConnectX-5 with timeout 18 that retransmits after 8 ms",
                      tail_loss("cx5-100g", "timeout: 18"), "node00:p0", "timeout.waited",
                      {"whatever timeout is set", "ConnectX"}, {}, {"psn.lost"}));
   rows.push_back(row("FormulaTimeout", "an E810 with timeout 13", tail_loss("e810-100g", "timeout: 13"), "node00:p0",

@@ -89,7 +89,7 @@ std::vector<Incident> find_losses(GroundTruth& truth, Dice&) {
     if (lost.is_response()) right.insert("read-response.lost");
     bool by_timeout = false, has_consequence = true;
     if (lost.is_ack()) {
-      // Told only by what the requester sends again because of it.
+      // Told only by what the requester retransmits because of it.
       std::size_t again = i + 1;
       while (again < truth.seen.size() && !(truth.seen[again].is_retransmission && truth.seen[again].src == lost.dst &&
                                             truth.seen[again].dst == lost.src && truth.seen[again].is_request() &&
@@ -273,7 +273,7 @@ std::vector<Incident> find_small_mtu(GroundTruth& truth, Dice&) {
     Ports before = path;
     std::erase(before, last);
     const Kinds unclear = {"psn.mtu", "timeout.retries-exhausted", "timeout.waited", "psn.lost", "read-response.lost"};
-    // What the capture holds once is not seen to be sent again.
+    // What the capture holds once is not seen to be retransmitted.
     const auto sent_again = [](const std::vector<const Sighting*>& kept) {
       std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, int> times;
       for (const Sighting* s : kept)

@@ -87,7 +87,7 @@ class RandomFaults : public testing::TestWithParam<int> {
       // Requests pass node01:p0 behind the fault; nothing is lost from there on.
       EXPECT_EQ(what.find("node01:p0 and the responder"), std::string::npos) << what;
     }
-    // Where nothing says why packets were sent again, the check is not sure.
+    // Where nothing says why packets were retransmitted, the check is not sure.
     if (retransmitted > 0 && !is_explained) {
       for (const json& each : analysis.json.at("checks"))
         if (each.at("name") == "psn") EXPECT_NE(each.at("verdict"), "healthy");

@@ -1,5 +1,5 @@
 // The figures that weft analyze takes from a capture of all ports equal the counters of the run that made it: bytes of
-// messages, packets sent again, CE marks, CNPs, pause frames and the time in pause.
+// messages, packets retransmitted, CE marks, CNPs, pause frames and the time in pause.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

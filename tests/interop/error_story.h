@@ -94,7 +94,7 @@ inline ReceiverStory follow_receiver(const LabRun& run) {
   return story;
 }
 
-// Go-back-N: what is sent again after a NAK begins with the NAK's PSN and goes on from there.
+// Go-back-N: what is retransmitted after a NAK begins with the NAK's PSN and goes on from there.
 inline void expect_go_back_n(const LabRun& run) {
   const auto naks = select(run, kSender, false, is_nak);
   for (std::size_t i = 0; i < naks.size(); ++i) {

@@ -77,7 +77,7 @@ TEST_F(FabricSockets, ReadyLabRepeatsExactly) {
   const Json workloads = first.json()["workloads"];
   EXPECT_NEAR(workloads[1]["found"]["Gbps"].get<double>(), number(first, " ([0-9.]+) Gbits/sec +0 +sender"), 0.02 * 34)
       << "the first such line is the workload's";
-  // What the switch drops of TCP is what TCP sends again.
+  // What the switch drops of TCP is what TCP retransmits.
   EXPECT_EQ(number(first, "= +[0-9.]+ retransmits = ([0-9]+)\n\n## rdma"), number(first, "([0-9]+) +WRED +504"));
   if (!test::may_be_taken_for_spinning()) {
     EXPECT_EQ(first.report, second.report);

@@ -173,7 +173,7 @@ TEST(Programs, ClientMayStartBeforeServer) {
     EXPECT_EQ(world.shell("exec vm00 -- " + program + (cm ? " -s -C 2" : ""), "server"), 0) << world.output("server");
     client.join();
     EXPECT_EQ(client_status, 0) << world.output("client");
-    // rping's TIMEWAIT of 1.02 s may be among it; a REQ is sent again after 4.6 s.
+    // rping's TIMEWAIT of 1.02 s may be among it; a REQ is retransmitted after 4.6 s.
     EXPECT_LT(Live::now_s(), 4.0) << "no time-out of the client has ended meanwhile";
   }
 }

@@ -118,7 +118,7 @@ TEST(Bond, FlowsUseBothPorts) {
   expect_balance(played);
 }
 
-// From the cut on everything leaves by the other port, at its rate; what was lost is sent again.
+// From the cut on everything leaves by the other port, at its rate; what was lost is retransmitted.
 TEST(Bond, PortThatFailsGivesItsQueuePairs) {
   for (const char* failed : {"p0", "p1"}) {
     const std::string other = failed[1] == '0' ? "h0:p1" : "h0:p0";

@@ -121,7 +121,7 @@ TEST(LossyIncast, SharesLinkForEveryBufferAndSeed) {
       lowest_Gbps = std::min(lowest_Gbps, together_Gbps);
       highest_Gbps = std::max(highest_Gbps, together_Gbps);
       EXPECT_NEAR(gbps(played.flows()[0]) / gbps(played.flows()[1]), 1, 0.15) << pool << " seed " << seed;
-      // Of what passed the switch, what was new is the flows' and the rest was sent again.
+      // Of what passed the switch, what was new is the flows' and the rest was retransmitted.
       const auto& received = played.nic("h0:p0").counters;
       EXPECT_EQ(received.np_ecn_marked_roce_packets, 0U);
       EXPECT_EQ(received.out_of_sequence,
@@ -134,7 +134,7 @@ TEST(LossyIncast, SharesLinkForEveryBufferAndSeed) {
   }
 }
 
-// E810s do not react: the wire stays full of packets that are sent again.
+// E810s do not react: the wire stays full of packets that are retransmitted.
 TEST(LossyIncast, NicWithoutSlowRestartCollapses) {
   const Played played = play("lossy-incast", {"fabric.host.nic=e810-100g", "workloads[incast].size=500 MB"});
   for (const lab::FlowOutcome& flow : played.flows()) EXPECT_LT(gbps(flow), 25);

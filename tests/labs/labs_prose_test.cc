@@ -106,7 +106,7 @@ TEST(LabsProse, Loss) {
   says(header(storm), "done after " + done_ms);
   says(row(map), count(total(map, "switch", "packets")) + " tail drops");
   says(header(map), count(total(map, "switch", "packets")) + " tail drops");
-  says(row(map), count(total(map, "workload", "resent")) + " packets sent again");
+  says(row(map), count(total(map, "workload", "resent")) + " packets retransmitted");
   says(row(cut), count(total(cut, "switch", "packets")) + " packets lost");
   says(row(cut), fmt::format("all flows finish in {:.1f} ms", most(cut, "workload", "fct_us") / 1000));
 }
@@ -114,11 +114,11 @@ TEST(LabsProse, Loss) {
 TEST(LabsProse, LossAlone) {
   const std::string lab = "lossy-incast";
   says(row(lab), count(total(lab, "switch", "packets")) + " packets lost");
-  says(row(lab), count(total(lab, "workload", "resent")) + " sent again");
+  says(row(lab), count(total(lab, "workload", "resent")) + " retransmitted");
   const std::string random = "loss-rate", windows = "selective-repeat-incast";
   says(row(random), fmt::format("{:.1f}, {:.1f} and {:.1f} Gb/s", rate(random, 0), rate(random, 1), rate(random, 2)));
   says(row(random), count(column(random, "workload", "resent").at(0)) + " and " +
-                        count(column(random, "workload", "resent").at(1)) + " packets sent again");
+                        count(column(random, "workload", "resent").at(1)) + " packets retransmitted");
   says(row(windows), fmt::format("{:.1f} Gb/s", 16 * 20e6 * 8 / 1e3 / most(windows, "workload", "fct_us")));
   says(row("spray"), count(total("spray", "workload", "resent")) + " packets sent for nothing");
   says(row("cnp-scope"), fmt::format("queue {:.1f} MB", most("cnp-scope", "port", "queue_kB") / 1000));

@@ -1,4 +1,4 @@
-// A fabric that loses nothing has nothing to send again, whatever its queues hold: incasts and mixed flows of every
+// A fabric that loses nothing has nothing to retransmit, whatever its queues hold: incasts and mixed flows of every
 // size, with PFC alone and with each congestion control.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -89,12 +89,12 @@ TEST(Lossless, IncastOnOneSwitchEndsAtFramingBound) {
   }
 }
 
-// Sent again before: from 23:1 on.
+// Retransmitted before: from 23:1 on.
 TEST(Lossless, IncastOnLeafAndSpineEndsAtFramingBound) {
   for (std::uint32_t senders : {2U, 23U, 64U, 127U}) expect_incast(kLeafSpine, senders);
 }
 
-// Sent again before: 127:1 took 39.4 ms where framing allows 20.7.
+// Retransmitted before: 127:1 took 39.4 ms where framing allows 20.7.
 TEST(Lossless, IncastOnFatTreeEndsAtFramingBound) {
   if (support::kSanitized) GTEST_SKIP() << "too long under a sanitizer";
   for (std::uint32_t senders : {2U, 40U, 127U}) expect_incast(kFatTree, senders);
@@ -123,7 +123,7 @@ Outcome to_one(int senders, std::string_view congestion) {
                     fmt::format("flows: incast, hosts: h0..h{}, to: h0, size: 20 MB", senders)));
 }
 
-// Swift waited for ACKs that no packet had asked for: 229 packets were sent again, at 84 Gb/s.
+// Swift waited for ACKs that no packet had asked for: 229 packets were retransmitted, at 84 Gb/s.
 TEST(Lossless, SwiftFillsLink) {
   const Outcome outcome = to_one(8, "algorithm: swift");
   EXPECT_EQ(outcome.retransmitted, 0U);

@@ -103,7 +103,7 @@ TEST(TcpLabs, SameOnTwoThreads) {
   EXPECT_EQ(streams(one), streams(two));
 }
 
-// SACK and RACK find what was lost, and nothing else is sent again.
+// SACK and RACK find what was lost, and nothing else is retransmitted.
 TEST(TcpLabs, RetransmissionsAreDrops) {
   const HostRun run = run_text(short_run(host_lab_text("tcp-beside-rdma")));
   std::uint64_t dropped = 0;

@@ -73,7 +73,7 @@ TEST(Digest, TransfersOverLossyCable) {
     EXPECT_EQ(workload.as<workload::TransferResult>()->verified, 20U);
     EXPECT_EQ(workload.as<workload::TransferResult>()->failed, 0U);
   }
-  // WRITE, SEND: 10 packets each; READ: 10 response packets each. What was lost or discarded was sent again.
+  // WRITE, SEND: 10 packets each; READ: 10 response packets each. What was lost or discarded was retransmitted.
   const lab::LinkOutcome& there = outcome.result.links[0];
   const lab::LinkOutcome& back = outcome.result.links[1];
   EXPECT_EQ(there.ledger.of(fabric::Fate::kAccepted), 20U * (10 + 10 + 1 + 1));

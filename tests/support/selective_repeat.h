@@ -1,5 +1,5 @@
 // A transport that is in no NIC: WRITEs over a path that loses packets, where every packet says where its payload goes,
-// the receiver takes what comes in any order and reports it in a bitmap, and only what is missing is sent again. It
+// the receiver takes what comes in any order and reports it in a bitmap, and only what is missing is retransmitted. It
 // exists to show that a transport is a table: nothing in engine, fabric or observe knows of it.
 #pragma once
 
@@ -38,8 +38,8 @@ struct Map {
 
 struct State {
   std::uint64_t acked;     // sender; bit n: una_psn + n has arrived …
-  std::uint64_t resend;    // … has to be sent again …
-  std::uint64_t repeated;  // … was sent again
+  std::uint64_t resend;    // … has to be retransmitted …
+  std::uint64_t repeated;  // … was retransmitted
   std::uint64_t arrived;   // receiver; bit n: expected_psn + n
 };
 
@@ -149,7 +149,7 @@ inline Fate receive(nic::Device& device, nic::QueuePair& qp, Packet& packet, Tim
   return kind_of(packet) == kData ? receive_data(device, qp, packet, now_ps) : receive_ack(device, qp, packet, now_ps);
 }
 
-// Nothing has moved for the ACK timeout: a packet that was sent again was lost again, or every acknowledgement was.
+// Nothing has moved for the ACK timeout: a packet that was retransmitted was lost again, or every acknowledgement was.
 inline void on_timer(nic::Device& device, nic::QueuePair& qp, Time_ps now_ps) {
   if (!device.timer_is_due(qp, now_ps)) return;
   nic::own_state<State>(qp).resend |= 1;

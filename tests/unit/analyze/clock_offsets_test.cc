@@ -112,7 +112,7 @@ TEST_F(ClockOffsetsTest, InterfacesOfOneFileHaveOneClock) {
   EXPECT_TRUE(clocks.offsets().empty());
 }
 
-// Packets that were sent again, some of whose copies one of the files lacks.
+// Packets that were retransmitted, some of whose copies one of the files lacks.
 TEST_F(ClockOffsetsTest, CopiesThatOneFileLacksDoNotMislead) {
   exchange(200, 10'000, ahead_by(1'000'000));
   for (std::uint32_t i = 0; i < 200; i += 20) see(0, 10'000 * i + 400'000, 0, i);

@@ -108,7 +108,7 @@ TEST_F(RcFindPathsTest, SameSizePassedBefore) {
   EXPECT_EQ(find("psn.mtu"), nullptr);
 }
 
-// Some frames are missing in the capture, and nothing was sent again: nothing was lost on the wire.
+// Some frames are missing in the capture, and nothing was retransmitted: nothing was lost on the wire.
 TEST_F(RcFindPathsTest, FramesThatWereNotCapturedAreNotLost) {
   pass(100);
   acked(100, 1);

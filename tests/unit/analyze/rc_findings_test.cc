@@ -342,7 +342,7 @@ TEST_F(RcFindingsTest, SlowReactionsSeenBehindLoss) {
   EXPECT_EQ(found(), (None{"nak-latency.reaction", "psn.lost"}));
 }
 
-// Of what is sent again the first packet is lost again, before this point: nothing but the timer brings it.
+// Of what is retransmitted the first packet is lost again, before this point: nothing but the timer brings it.
 TEST_F(RcFindingsTest, FirstPacketLostAgainIsNotSpurious) {
   write(100, 8, {102});
   ack(102, 0, kNakSequence);

@@ -97,7 +97,7 @@ TEST_F(RcOrderTest, AnswerThatNothingMissesIsLostBesideOtherLosses) {
   EXPECT_TRUE(says("psn.lost", "1 of 10 answers"));
 }
 
-// The capture begins between a loss and the timer: what is sent again was sent before, and so was what is not.
+// The capture begins between a loss and the timer: what is retransmitted was sent before, and so was what is not.
 TEST_F(RcOrderTest, SentBeforeCaptureIsNotMissedByIt) {
   for (const std::uint32_t psn : {120, 121, 122}) only_at(psn, kNear);
   wait(2'000'000);

@@ -272,7 +272,7 @@ TEST(Recovery, RnrRetrySevenIsInfinite) {
   EXPECT_GT(pair.counters(0).rnr_nak_retry_err, 100U);
 }
 
-// Only the packet with the immediate needs the receive: the data before it is not sent again.
+// Only the packet with the immediate needs the receive: the data before it is not retransmitted.
 TEST(Recovery, RnrOfWriteWithImmediateRepeatsLastPacket) {
   RcPair pair;
   pair.node(1).at(us(8), [&pair] { pair.receive(0); });

@@ -1,4 +1,4 @@
-// Selective repeat of RC: what is on the wire, what is sent again, and what stays go-back-N.
+// Selective repeat of RC: what is on the wire, what is retransmitted, and what stays go-back-N.
 #include "nic/selective_repeat.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ RcOptions repeats(std::vector<fabric::FaultRule> there = {}, std::vector<fabric:
   return options;
 }
 
-// What side 0 sent again, relative to its first PSN; a probe asks for an ACK, and these messages end with the last one.
+// What side 0 retransmitted, relative to its first PSN; a probe asks for an ACK, and these messages end with the last
+// one.
 Psns sent_again(const RcPair& pair, bool probes) {
   Psns list;
   for (const Frame& frame : pair.sent(0)) {
@@ -61,7 +62,7 @@ TEST(SelectiveRc, WritePacketsCarryOwnAddress) {
   }
 }
 
-// Four of 200 packets are lost, one of them twice: five are sent again, each once, and none waits for a timeout.
+// Four of 200 packets are lost, one of them twice: five are retransmitted, each once, and none waits for a timeout.
 TEST(SelectiveRc, RetransmitsOnlyLostPackets) {
   RcPair pair(repeats({drop_request(3), drop_request(70), drop_request(71), drop_request(71, 2), drop_request(150)}));
   pair.post(WrOpcode::kWrite, 200 * 1024, 0, 4096);
@@ -330,7 +331,7 @@ TEST(SelectiveRc, RefusesInOrder) {
   EXPECT_EQ(pair.slots_in_use(), 0U);
 }
 
-// Reports that make no sense have no effect but packets that are sent again.
+// Reports that make no sense have no effect but packets that are retransmitted.
 TEST(SelectiveRc, TakesAnyReport) {
   const std::uint8_t nak = wire::nak_syndrome(wire::NakCode::kPsnSequenceError);
   for (std::uint32_t first : {0U, 5U, 19U, 20U, 2000U, 0x800000U, 0xffffffU}) {

@@ -73,7 +73,7 @@ TEST(SelectiveRepeat, SendsMessageOnce) {
   EXPECT_EQ(pair.slots_in_use(), 0U);
 }
 
-// Three of 200 packets are lost, one of them twice: four are sent again, and no other.
+// Three of 200 packets are lost, one of them twice: four are retransmitted, and no other.
 TEST(SelectiveRepeat, RetransmitsOnlyLostPackets) {
   using support::drop_request;
   RcPair pair(selective({drop_request(3), drop_request(70), drop_request(71), drop_request(71, 2)}));
