@@ -44,7 +44,7 @@ struct Line {
   double margin_ns = 0;  // between the bounds; negative where they contradict each other
 };
 
-// A few packets are not what they seem: one that was sent again, of which each file has another copy.
+// A few packets are not what they seem: one that was retransmitted, of which each file has another copy.
 std::size_t doubtful(std::size_t bounds) {
   return bounds / 64;
 }

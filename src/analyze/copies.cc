@@ -51,7 +51,7 @@ PointId Copies::point_of_session(const Frame& frame, const Streams& streams, con
 }
 
 // Where copies are the rule, the second copy of a packet whose first one the mirror lost comes behind what the point
-// has seen, and is new to the point of second copies. What is sent again is behind at both.
+// has seen, and is new to the point of second copies. What is retransmitted is behind at both.
 bool Copies::is_late_copy(const Frame& frame, const Point& point, const Streams& streams) const {
   if (frame.is_cnp() || !point.equal.copies_are_usual(frame.src, frame.dst)) return false;
   const auto copied = copied_.find({frame.point, 0});

@@ -57,7 +57,7 @@ bool EqualCopies::is_copy(const Frame& frame) {
   const bool is_soon = delay_ns < (is_answered(frame) ? kSoonestAnswered_ns : kSoonest_ns);
   const std::uint64_t begun_before = is_soon && !frame.is_cnp() ? kBegunBefore : 0;
   const bool is_rule = rule.copies * 2 + begun_before >= seen.ordinal;
-  // Behind a NAK it may have been sent again, unless it is as late as other copies are.
+  // Behind a NAK it may have been retransmitted, unless it is as late as other copies are.
   const bool is_usual = rule.copies >= kFewestUsual && delay_ns <= 2 * rule.mean_delay_ns();
   const bool may_be_copy = is_sure || is_usual || rule.last_nak_ns <= seen.time_ns;
   if (seen.print == print && !seen.is_copied && is_in_time && is_rule && may_be_copy) {

@@ -1,8 +1,8 @@
 // Packets that one capture point holds twice, unchanged: a mirror session of several ports of a bridge, or of both
-// directions, copies a packet as it came and as it left. A packet that is sent again, or duplicated on the way, looks
-// the same; what tells the copies is that nearly every packet between two hosts has one, in the same order and a few
-// microseconds later, from the first packet on. A retransmission comes after a NAK or a timeout, and most NICs give it
-// another IP identification.
+// directions, copies a packet as it came and as it left. A packet that is retransmitted, or duplicated on the way,
+// looks the same; what tells the copies is that nearly every packet between two hosts has one, in the same order and a
+// few microseconds later, from the first packet on. A retransmission comes after a NAK or a timeout, and most NICs give
+// it another IP identification.
 #pragma once
 
 #include <algorithm>

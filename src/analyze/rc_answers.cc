@@ -28,7 +28,7 @@ bool is_reserved(std::uint8_t syndrome) {
 }
 
 // After a NAK one packet comes, and the responder asks for the next one, though that had come: it was late, and what
-// had overtaken it was discarded. Or it was sent again, and those behind it were lost: hardly so many in a row.
+// had overtaken it was discarded. Or it was retransmitted, and those behind it were lost: hardly so many in a row.
 constexpr std::uint32_t kFewestBehindLate = 3;
 
 }  // namespace

@@ -108,7 +108,7 @@ std::uint32_t sent_twice(const SideView& view) {
   return is_own_port ? count_of(near, Trouble::kDuplicated) : 0;
 }
 
-// At the responder, beyond what the requester sent again itself.
+// At the responder, beyond what the requester retransmitted itself.
 std::uint64_t came_twice(const SideView& view) {
   const RcFlow& near = view.requester();
   const RcFlow& far = view.responder();

@@ -1,4 +1,4 @@
-// Packets that came late or twice, were sent again for nothing, or that the capture does not hold.
+// Packets that came late or twice, were retransmitted for nothing, or that the capture does not hold.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -25,7 +25,7 @@ void append_evidence(std::vector<Evidence>& all, std::vector<Evidence> more, std
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// The first gap, the NAK for it and the first packet that was sent again.
+// The first gap, the NAK for it and the first packet that was retransmitted.
 std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
   std::vector<Evidence> evidence =
       evidence_of(view.context, after, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing");
@@ -76,7 +76,7 @@ std::vector<PathLoss> lost_requests(const SideView& view) {
   return losses;
 }
 
-// A later ACK makes up for a lost one. Only what is sent again for want of it tells that it was lost on the way.
+// A later ACK makes up for a lost one. Only what is retransmitted for want of it tells that it was lost on the way.
 bool is_answer_missed(const SideView& view, const RcFlow& after) {
   const RcFlow& near = view.requester();
   if (count_of(near, Trouble::kTimeout) > 0) return true;

@@ -36,7 +36,7 @@ class SideFindings {
   // The second one where the capture shows losses elsewhere.
   void add_either(const std::string& place, SideFinding alone, SideFinding beside_losses);
   void flush(Findings& findings);
-  // Is there a finding beyond the first `known` ones that says why packets were sent again?
+  // Is there a finding beyond the first `known` ones that says why packets were retransmitted?
   bool explains_retransmissions(std::size_t known) const;
   std::size_t size() const { return all_.size(); }
 

@@ -1,7 +1,7 @@
 // State of the requests of one stream and of their answers, at one capture point. The packets that go from the
 // requester to the responder move two marks in the circle of 24-bit PSNs: `next` is one beyond the newest request that
 // was seen, `cursor` one beyond the last one. While both are equal, everything is in order; a cursor behind `next`
-// means that something is sent again: a pass. Answers move `acked`.
+// means that something is retransmitted: a pass. Answers move `acked`.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ inline constexpr std::uint16_t kAnsweredVerbs =
 const char* name(Verb verb);
 Verb verb_of(wire::Opcode operation);  // of a request, without transport
 
-// Why packets were sent again.
+// Why packets were retransmitted.
 enum class Cause : std::uint8_t {
   kNak,
   kTimeout,
@@ -144,7 +144,7 @@ bool holds(const std::vector<Hole>& holes, std::uint32_t psn);
 struct Waited {
   std::uint32_t psn = 0;
   std::int64_t ns = 0;
-  std::uint32_t payload_B = 0;  // of the packet that was sent again
+  std::uint32_t payload_B = 0;  // of the packet that was retransmitted
 };
 
 // Packets that stand behind later ones. A responder that keeps order asks for what was overtaken; where nobody asks,
@@ -188,8 +188,8 @@ struct FlowTrouble {
   std::vector<Hole> acked_unseen;      // acknowledged before they were seen
   std::vector<LateSight> late;         // that nobody has asked for yet
   Hole pass_gap;                       // PSNs that the newest pass left out: lost again, or selective repeat
-  std::uint64_t came_behind_nak = 0;   // acknowledged though a NAK asked for them and nothing was sent again
-  std::uint64_t lost_again = 0;        // of what is sent again, before this point
+  std::uint64_t came_behind_nak = 0;   // acknowledged though a NAK asked for them and nothing was retransmitted
+  std::uint64_t lost_again = 0;        // of what is retransmitted, before this point
   std::uint32_t lost_behind_late = 0;  // of those, behind a packet that may have been late
   std::uint64_t lost_behind = 0;       // NAKs of packets that passed this point
   SelectivePass selective;
@@ -203,7 +203,7 @@ struct FlowTrouble {
 struct Awaited {
   std::uint32_t psn = 0;
   std::uint32_t size_B = 0;   // of the message
-  std::int64_t sent_ns = 0;   // -1: sent again since, so that its ACK says nothing of latency
+  std::int64_t sent_ns = 0;   // -1: retransmitted since, so that its ACK says nothing of latency
   std::int64_t start_ns = 0;  // of the message's first packet; -1: unknown
   std::uint32_t first_psn = 0;
   Verb verb{};
@@ -261,7 +261,7 @@ struct RcFlow {
   InMessage in_message = InMessage::kUnknown;
   std::uint16_t verbs = 0;  // bit by Verb
   std::uint32_t path_mtu_B = 0;
-  std::uint32_t begin_psn = 0;  // of the first packet; first_psn may be before it, where that is sent again
+  std::uint32_t begin_psn = 0;  // of the first packet; first_psn may be before it, where that is retransmitted
   std::uint32_t first_psn = 0, next = 0, cursor = 0, acked = 0;
   // PSN that the responder waits for, by the packets and answers at this point; where it was skipped, since when.
   std::uint32_t expected = 0;
@@ -288,7 +288,7 @@ struct RcFlow {
                 response_wire_B = 0;
   std::int64_t first_answer_ns = 0, last_answer_ns = 0, least_rtt_ns = -1;
   std::uint32_t first_answer_psn = 0, last_answer_psn = 0;
-  // Responses: one beyond the newest, and the next one in sequence, which is behind where some are sent again.
+  // Responses: one beyond the newest, and the next one in sequence, which is behind where some are retransmitted.
   std::uint32_t read_frontier = 0, read_next = 0;
   std::uint32_t asked_psn = kNone;                  // asked for again; its first response has not come yet
   std::uint16_t unasked_reads = 0;                  // answered in full before a request with their PSNs was seen

@@ -58,7 +58,7 @@ void RcTransport::ask_for_late(std::uint32_t first_psn, std::uint32_t last_psn, 
   });
 }
 
-// A packet that was acknowledged before it was seen for the first time, and that no timer sends again: the capture has
+// A packet that was acknowledged before it was seen for the first time, and that no timer retransmits: the capture has
 // it after all, out of order.
 bool RcTransport::see_behind_ack(const Frame& frame, RcFlow& flow) {
   if (!flow.trouble || flow.trouble->acked_unseen.empty() || flow.pass.cause != Cause::kUnknown) return false;

@@ -78,7 +78,7 @@ Cause RcTransport::cause_of(const Frame& frame, RcFlow& flow, std::int64_t& wait
     if (flow.nak_psn == psn) flow.nak_open = false;
     return Cause::kNak;
   }
-  // Where the packet itself is still missing, the first ones that were sent again are as well.
+  // Where the packet itself is still missing, the first ones that were retransmitted are as well.
   const auto follows = [&flow, psn](std::uint32_t asked_psn) {
     return psn_ahead(psn, asked_psn) <= 0 || flow.expected == asked_psn;
   };

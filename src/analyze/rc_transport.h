@@ -95,7 +95,7 @@ class RcTransport {
   bool fill_hole(std::uint32_t psn, std::uint32_t span, RcFlow& flow);
   static void expect(const Frame& frame, std::uint32_t span, RcFlow& flow);
   void see_datagram(const Frame& frame, RcFlow& flow);
-  // rc_passes.cc: what is sent again, and why
+  // rc_passes.cc: what is retransmitted, and why
   void begin_pass(const Frame& frame, RcFlow& flow);
   void end_pass(PassEnd how, RcFlow& flow);
   static void forget_timeout(RcFlow& flow);

@@ -1,4 +1,4 @@
-// Which packets were sent again, from the packets alone: a request or a response with data whose PSN has been seen
+// Which packets were retransmitted, from the packets alone: a request or a response with data whose PSN has been seen
 // before, at the same place in the same direction and to the same queue pair. Each stream remembers its last 1,024
 // PSNs; what is older than that counts as seen. A packet that was lost before this place is seen there once.
 #pragma once

@@ -87,7 +87,7 @@ void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
   word_of(context->sent, pds.psn) |= bit;
   std::uint64_t& asked = word_of(context->asked_again, pds.psn);
   if (!again) {
-    // Out of order: several paths are how UET works. Or lost before this point, and sent again.
+    // Out of order: several paths are how UET works. Or lost before this point, and retransmitted.
     if (pds.retransmitted && (asked & bit) == 0 && is_behind(context->first, pds.psn))
       note(kTimeout, frame, fmt::format("PSN {} sent again, and no NACK or SACK asked for it", pds.psn));
   } else if (!pds.retransmitted) {
@@ -117,7 +117,7 @@ void UetCheck::see_ack(const Frame& frame, const wire::Pds& pds) {
                      context->highest));
     return;
   }
-  // Zeros below the last one: missing, and to be sent again.
+  // Zeros below the last one: missing, and to be retransmitted.
   for (std::uint32_t bit = 0; bit + 1 < last; ++bit) {
     const std::uint32_t psn = *pds.sack_psn + bit;
     if ((pds.sack_bitmap >> bit & 1) == 0 && context->highest - psn < kWindow)

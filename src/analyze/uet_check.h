@@ -1,4 +1,4 @@
-// Check 23, Ultra Ethernet transport: CRC, trimmed packets and whether they are sent again, SACKs against what was
+// Check 23, Ultra Ethernet transport: CRC, trimmed packets and whether they are retransmitted, SACKs against what was
 // sent, duplicates, retransmissions that nothing asked for. A packet delivery context is known by the address and the
 // number of the end that sends its requests, at each capture point.
 #pragma once

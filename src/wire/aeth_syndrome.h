@@ -70,7 +70,7 @@ constexpr std::uint8_t code_of_credits(std::uint32_t credits) {
   return code;
 }
 
-// Least time to wait before the request is sent again.
+// Least time to wait before the request is retransmitted.
 constexpr Time_ps rnr_timer_ps(std::uint8_t timer_code) {
   return us(10 * std::int64_t{detail::kRnrTimerTable_10us[timer_code & 0x1f]});
 }

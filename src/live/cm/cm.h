@@ -1,7 +1,8 @@
 // The communication manager of one node: what ib_cm and rdma_cm do in the Linux kernel. Programs hold ids and channels
 // (verbs/cm_protocol.h); REQ, REP, RTU, DREQ and the rest go over the simulated wire as MADs of queue pair 1, and are
-// sent again by timers of virtual time. A peer is known by what is in the packet and the MAD alone, so that one outside
-// of the world is no different. docs/mechanisms/rdma-cm.md says what is sent when. Not modelled: LAP, path migration.
+// retransmitted by timers of virtual time. A peer is known by what is in the packet and the MAD alone, so that one
+// outside of the world is no different. docs/mechanisms/rdma-cm.md says what is sent when. Not modelled: LAP, path
+// migration.
 #pragma once
 
 #include <chrono>

@@ -39,7 +39,7 @@ void CommunicationManager::handle(const Waiting& waiting, Time_ps now_ps) {
   while (ports_[device].get() != waiting.port) ++device;
   const From from{*waiting.port, device, waiting.arrival.source, message->transaction_id};
   if (std::chrono::steady_clock::now() < waiting.until && lacks_listener(*message, from)) {
-    // One that is sent again is the same one.
+    // One that is retransmitted is the same one.
     bool known = std::any_of(waiting_.begin(), waiting_.end(), [&](const Waiting& each) {
       return each.port == waiting.port && each.arrival.bytes == waiting.arrival.bytes &&
              each.arrival.source == waiting.arrival.source;
@@ -127,7 +127,7 @@ std::shared_ptr<CmId> CommunicationManager::make_child(const std::shared_ptr<CmI
 
 void CommunicationManager::on(const wire::CmReq& req, const From& from, Time_ps now_ps) {
   if (auto known = find_remote(req.local_comm_id, from); known && known->state != CmState::kDone) {
-    // Sent again: the answer is lost, or the program thinks it over.
+    // Retransmitted: the answer is lost, or the program thinks it over.
     if (known->state == CmState::kReqReceived) {
       wire::CmMra mra;
       mra.local_comm_id = known->comm_id;

@@ -226,8 +226,8 @@ void ManagementNetwork::arrive(const Waiting& waiting, Time_ps now_ps) {
     take_syn(stream, listener, now_ps);
     return;
   }
-  // As on Linux, whose queue holds one more than the backlog. There the SYN is lost and sent again, after 1 s and more;
-  // here nothing is lost.
+  // As on Linux, whose queue holds one more than the backlog. There the SYN is lost and retransmitted, after 1 s and
+  // more; here nothing is lost.
   if (listener && listener->pending.size() > listener->backlog) {
     listener->without_room.push_back(stream);
     return;

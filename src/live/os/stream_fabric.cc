@@ -162,7 +162,7 @@ void ManagementNetwork::take_syn(const std::shared_ptr<Stream>& stream, const st
     server->refuse_syn(now_ps);
     return;
   }
-  // As on Linux, whose queue holds one more than the backlog: the SYN is lost and sent again, after 1 s and more.
+  // As on Linux, whose queue holds one more than the backlog: the SYN is lost and retransmitted, after 1 s and more.
   if (listener->pending.size() > listener->backlog) return;
   std::shared_ptr<Stream> accepted = make_accepted(*stream, *listener, server->node());
   accepted->tcp = server;
