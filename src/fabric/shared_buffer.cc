@@ -44,6 +44,7 @@ void SharedBuffer::set_alpha(std::uint32_t port, std::uint32_t number, std::int8
     }
     own_alphas_.assign(ports_, all);
   }
+  WEFT_CHECK(port < ports_ && number < kClasses, "a queue and group of this switch");
   own_alphas_[port].queues[number] = of_queue;
   own_alphas_[port].groups[number] = of_group;
 }
@@ -63,6 +64,8 @@ SharedBuffer::Place SharedBuffer::admit_to_headroom(Slice& pool, Group& group, s
   if (!own || !shared) return Place::kNone;
   group.headroom += count;
   pool.headroom_used += count;
+  WEFT_DCHECK(group_limits_[g].lossless && group.headroom <= headroom_max_[port * kClasses + g],
+              "headroom is for lossless groups and within what the port has");
   group.max_headroom = std::max(group.max_headroom, group.headroom);
   return Place::kHeadroom;
 }
@@ -71,6 +74,7 @@ SharedBuffer::Place SharedBuffer::admit_to_headroom(Slice& pool, Group& group, s
 // ([juniper-qfx5k]).
 std::uint32_t SharedBuffer::slice_of(std::uint32_t in_port, std::uint32_t out_port) const {
   auto count = static_cast<std::uint32_t>(slices_.size());
+  WEFT_DCHECK(in_port < ports_ && out_port < ports_, "ports of this switch");
   std::uint32_t in_pipe = in_port * pipes_ / ports_;
   std::uint32_t out_pipe = out_port * pipes_ / ports_;
   if (split_ == BufferSplit::kPipePair && count == 4) return (in_pipe * 2 / pipes_) * 2 + out_pipe * 2 / pipes_;
@@ -121,6 +125,29 @@ std::uint64_t SharedBuffer::limit_B(std::uint32_t g) const {
   for (const Slice& pool : slices_)
     least = std::min(least, group_limits_[g].reserved + scaled(pool.size - pool.used, group_limits_[g].alpha));
   return std::uint64_t{least} * cell_B_;
+}
+
+std::uint32_t SharedBuffer::held_cells(std::uint32_t port, std::uint32_t g) const {
+  std::uint32_t sum = 0;
+  for (std::uint32_t s = 0; s < slices_.size(); ++s) sum += group(s, port, g).shared + group(s, port, g).headroom;
+  return sum;
+}
+
+bool SharedBuffer::is_consistent() const {
+  for (std::uint32_t s = 0; s < slices_.size(); ++s) {
+    std::uint64_t used = 0, headroom_used = 0;
+    for (std::uint32_t port = 0; port < ports_; ++port) {
+      for (std::uint32_t g = 0; g < kClasses; ++g) {
+        const Group& each = group(s, port, g);
+        used += over(each.shared, group_limits_[g].reserved);
+        headroom_used += each.headroom;
+        if (each.headroom > headroom_max_[port * kClasses + g]) return false;
+        if (each.shared > each.max_shared || each.headroom > each.max_headroom) return false;
+      }
+    }
+    if (used != slices_[s].used || headroom_used != slices_[s].headroom_used || used > slices_[s].size) return false;
+  }
+  return egress_used_ <= egress_size_;
 }
 
 bool SharedBuffer::is_empty() const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "fabric/switch_config.h"
 #include "fabric/switch_model.h"
 
@@ -40,6 +41,7 @@ class SharedBuffer {
     return one_slice_ ? 0 : slice_of(in_port, out_port);
   }
   Group& group(std::uint32_t slice, std::uint32_t port, std::uint32_t g) {
+    WEFT_DCHECK(slice < slices_.size() && port < ports_ && g < kClasses, "a group of this buffer");
     return *reinterpret_cast<Group*>(first_[g] + (std::size_t{slice} * ports_ + port) * port_stride_);
   }
   const Group& group(std::uint32_t slice, std::uint32_t port, std::uint32_t g) const {
@@ -56,6 +58,7 @@ class SharedBuffer {
     if (shared <= limit.reserved + scaled(pool.size - pool.used, group_alpha(port, g)) &&
         pool.used + more <= pool.size) {
       pool.used += more;
+      WEFT_DCHECK(pool.used <= pool.size && shared >= group.shared, "a pool holds what it has room for");
       group.shared = shared;
       group.max_shared = std::max(group.max_shared, shared);
       pool.max_used = std::max(pool.max_used, pool.used);
@@ -66,14 +69,18 @@ class SharedBuffer {
   void release(std::uint32_t slice, std::uint32_t port, std::uint32_t g, std::uint32_t count) {
     Slice& pool = slices_[slice];
     Group& group = this->group(slice, port, g);
+    WEFT_DCHECK(count <= group.shared + group.headroom, "a group holds what it gives back");
     if (group.headroom > 0) [[unlikely]] {
       std::uint32_t from_headroom = std::min(group.headroom, count);
       group.headroom -= from_headroom;
+      WEFT_DCHECK(pool.headroom_used >= from_headroom, "the headroom of a slice is that of its groups");
       pool.headroom_used -= from_headroom;
       count -= from_headroom;
     }
     std::uint32_t shared = group.shared - count;
-    pool.used -= over(group.shared, group_limits_[g].reserved) - over(shared, group_limits_[g].reserved);
+    const std::uint32_t less = over(group.shared, group_limits_[g].reserved) - over(shared, group_limits_[g].reserved);
+    WEFT_DCHECK(pool.used >= less, "a pool holds what its groups share");
+    pool.used -= less;
     group.shared = shared;
   }
   // May the group send XON?
@@ -98,9 +105,11 @@ class SharedBuffer {
   void egress_take(std::uint32_t q, std::uint32_t queue, std::uint32_t count) {
     const QueueLimit& limit = queue_limits_[q];
     if (!limit.lossless) egress_used_ += over(queue + count, limit.reserved) - over(queue, limit.reserved);
+    WEFT_DCHECK(egress_used_ <= egress_size_, "the egress pool holds what it has room for");
   }
   void egress_give(std::uint32_t q, std::uint32_t queue, std::uint32_t count) {
     const QueueLimit& limit = queue_limits_[q];
+    WEFT_DCHECK(count <= queue && egress_share(q, queue) <= egress_used_, "a queue holds what it gives back");
     if (!limit.lossless) egress_used_ -= over(queue, limit.reserved) - over(queue - count, limit.reserved);
   }
 
@@ -128,6 +137,14 @@ class SharedBuffer {
   std::uint64_t held_B(std::uint32_t port, std::uint32_t g) const;
   std::uint64_t limit_B(std::uint32_t g) const;
   bool is_empty() const;
+  // For checks: cells of a group in all slices, of the egress pool and of a queue in it, and pools that are the sum of
+  // their groups.
+  std::uint32_t held_cells(std::uint32_t port, std::uint32_t g) const;
+  std::uint32_t egress_used() const { return egress_used_; }
+  std::uint32_t egress_share(std::uint32_t q, std::uint32_t queue) const {
+    return queue_limits_[q].lossless ? 0 : over(queue, queue_limits_[q].reserved);
+  }
+  bool is_consistent() const;
 
  private:
   static constexpr int kInverseShift = 40;

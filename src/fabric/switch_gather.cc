@@ -58,30 +58,17 @@ struct Bins {
 };
 }  // namespace
 
-// Where it leaves.
-[[gnu::always_inline]] inline std::uint32_t Switch::way(const PacketBody& packet) const {
-  const Destination& destination = ways_.destinations[packet.dst];
-  if (destination.edge == ways_.number) return destination.port;
-  const std::uint16_t port = ways_.of_edge[destination.edge];
-  if (port < kFan) return port;
-  if (port == kNoGroup) [[unlikely]]
-    return kNothing;
-  const RouteTable::Group& fan = ways_.fans[port - kFan];
-  const std::uint32_t hash = ecmp_hash(packet, ways_.destinations, ways_.hash_dest_qp, ways_.hash_seed);
-  return ways_.members[fan.first + pick(hash, fan.count)];
-}
-
 // Nothing that is sent in this window can be due in it, so what arrives is known now. Of most packets everything is
 // known that matters: class, size, where it leaves. The lines that it will touch are on their way before its turn
 // comes.
-[[gnu::noinline]] void Switch::gather(Time_ps end_ps, Scratch& visit) {
-  __builtin_prefetch(&class_of_dscp_);
+[[gnu::noinline]] void Switch::gather(Time_ps end_ps, SwitchVisit& visit) {
+  __builtin_prefetch(&classifier_);
   const std::size_t words = more_inbox_.size() + 1;
   if (visit.due.size() < words) visit.due.resize(words);
   std::uint64_t* const due_ports = visit.due.data();
   Time_ps first_ps = end_ps;
   Time_ps later_ps = kNever_ps;
-  const Wires* const wires = wires_.data();
+  const Wires* const wires = wires_.get();
   for (std::size_t w = 0; w < words; ++w) {
     const engine::InboxWord& word = inbox_word(w);
     std::uint64_t due = 0;
@@ -107,12 +94,8 @@ struct Bins {
       most += inlet.waiting();
     }
   }
-  if (most > visit.sorted.size()) [[unlikely]] {
-    WEFT_CHECK(most <= kPlaceMask, "fewer packets than that arrive at a switch in one window");
-    visit.arrivals.resize(2 * most);
-    visit.keys.resize(2 * most);
-    visit.sorted.resize(2 * most);
-  }
+  if (most > visit.sorted.size()) [[unlikely]]
+    visit.reserve(most);
   WEFT_CHECK(end_ps - first_ps < kLongestWindow_ps, "a window is shorter than a second");
 
   Arrival* arrival = visit.arrivals.data();
@@ -132,12 +115,13 @@ struct Bins {
   arrival_ps_ = later_ps;
   visit.first_ps = first_ps;
   visit.count = static_cast<std::size_t>(arrival - visit.arrivals.data());
-  sort_arrivals(visit, end_ps - first_ps);
+  WEFT_DCHECK(visit.count < visit.sorted.size(), "arrivals and the end mark have room");
+  visit.sort(end_ps - first_ps);
 }
 
 // What is due at one port.
-inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
-                                              Time_ps end_ps) {
+inline SwitchVisit::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
+                                                   Time_ps end_ps) {
   Arrival* const first = arrival;
   std::uint32_t place = 0;
   std::uint64_t traffic = 0;  // packets << 40 and bytes
@@ -148,7 +132,7 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_
     traffic = 0;
   };
   auto data = [&](Packet& packet) {
-    const Class lane = class_of(packet);
+    const PacketClass lane = classifier_.of(packet);
     const std::uint32_t line_bytes = line_B(packet);
     if (lane.ingress() != place) {
       count_traffic();
@@ -157,8 +141,9 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_
     traffic += (std::uint64_t{1} << kPacketsShift) + line_bytes - kLineGap_B;
     const bool usual = (packet.flags & (Packet::kBadFcs | Packet::kHasCold)) == 0 && packet.hops < engine::kTtl - 1 &&
                        line_bytes <= passes_B_;
-    const std::uint32_t port = usual ? way(packet) : kNothing;
-    Port* const out = port == kNothing ? nullptr : &ports_[port];
+    const std::uint32_t port = usual ? ways_.way(packet) : kNoPort;
+    WEFT_DCHECK(port == kNoPort || port < ports_.size(), "a route leads to a port of this switch");
+    SwitchPort* const out = port == kNoPort ? nullptr : &ports_[port];
     arrival->packet = &packet;
     arrival->out = out;
     arrival->time_ps = packet.time_ps;
@@ -179,13 +164,19 @@ inline Switch::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_
   };
   inlet.take_until(end_ps, data, pause);
   count_traffic();
-  if (careful_ || inlet.tapped) [[unlikely]]
-    take_back(first, arrival);
+  if (ways_.careful || inlet.tapped) [[unlikely]]
+    SwitchVisit::take_back(first, arrival);
   return arrival;
 }
 
-// These are looked at when their turn comes.
-void Switch::take_back(Arrival* first, Arrival* last) {
+void SwitchVisit::reserve(std::size_t most) {
+  WEFT_CHECK(most <= kPlaceMask, "fewer packets than that arrive at a switch in one window");
+  arrivals.resize(2 * most);
+  keys.resize(2 * most);
+  sorted.resize(2 * most);
+}
+
+void SwitchVisit::take_back(Arrival* first, Arrival* last) {
   for (; first != last; ++first) {
     if (first->out != nullptr && (first->packet->flags & Packet::kRouted)) --first->packet->hops;
     first->out = nullptr;
@@ -193,36 +184,37 @@ void Switch::take_back(Arrival* first, Arrival* last) {
 }
 
 // Those of each port are in order. A few are sorted where they are; of more than that the sort by bins is quicker.
-inline void Switch::sort_arrivals(Scratch& visit, Time_ps length_ps) {
+inline void SwitchVisit::sort(Time_ps length_ps) {
   constexpr std::size_t kFew = 8;
-  const std::size_t count = visit.count;
-  const Time_ps first_ps = visit.first_ps;
-  const Arrival* const arrivals = visit.arrivals.data();
-  std::uint64_t* const keys = visit.keys.data();
-  std::uint64_t* const sorted = visit.sorted.data();
-  auto key_of = [&](std::size_t i) {
-    return static_cast<std::uint64_t>(arrivals[i].time_ps - first_ps) << kTimeShift |
-           std::uint64_t{arrivals[i].kind} << kKindShift | i;
+  const std::size_t total = count;
+  const Arrival* const list = arrivals.data();
+  std::uint64_t* const drawn = keys.data();
+  std::uint64_t* const in_order = sorted.data();
+  auto key_of = [list, start_ps = first_ps](std::size_t i) {
+    WEFT_DCHECK(list[i].time_ps >= start_ps, "the first arrival of a visit is the earliest");
+    return static_cast<std::uint64_t>(list[i].time_ps - start_ps) << kTimeShift |
+           std::uint64_t{list[i].kind} << kKindShift | i;
   };
-  if (count > kFew && count <= Bins::kMostKeys) {
+  if (total > kFew && total <= Bins::kMostKeys) {
     const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(length_ps)));
     const int shift = kTimeShift + std::max(0, width - kBinBits);
     Bins bins;
-    for (std::size_t i = 0; i < count; ++i) {
-      keys[i] = key_of(i);
-      ++bins.at[keys[i] >> shift];
+    for (std::size_t i = 0; i < total; ++i) {
+      drawn[i] = key_of(i);
+      ++bins.at[drawn[i] >> shift];
     }
     bins.start();
-    for (std::size_t i = 0; i < count; ++i) sorted[bins.at[keys[i] >> shift]++] = keys[i];
+    for (std::size_t i = 0; i < total; ++i) in_order[bins.at[drawn[i] >> shift]++] = drawn[i];
   } else {
-    for (std::size_t i = 0; i < count; ++i) sorted[i] = key_of(i);
+    for (std::size_t i = 0; i < total; ++i) in_order[i] = key_of(i);
   }
-  if (count > Bins::kMostKeys) [[unlikely]] {
-    std::sort(sorted, sorted + count);
+  if (total > Bins::kMostKeys) [[unlikely]] {
+    std::sort(in_order, in_order + total);
   } else {
-    insertion_sort(sorted, count);
+    insertion_sort(in_order, total);
   }
-  sorted[count] = kNoArrival;
+  WEFT_DCHECK(std::is_sorted(in_order, in_order + total), "arrivals are in order");
+  in_order[total] = kNoArrival;
 }
 
 }  // namespace weft::fabric
