@@ -13,8 +13,8 @@
 
 #include "base/huge_pages.h"
 #include "labfile/reader.h"
-#include "workload/flow_matrix.h"
-#include "workload/flow_patterns.h"
+#include "workload/flow/matrix.h"
+#include "workload/flow/patterns.h"
 #include "world/world.h"
 
 namespace weft::bench {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/hash.h"
-#include "workload/flow_run.h"
+#include "workload/flow/run.h"
 
 namespace weft::lab {
 class World;

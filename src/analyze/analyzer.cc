@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "analyze/rc_findings.h"
-#include "analyze/rc_tables.h"
+#include "analyze/rc/findings.h"
+#include "analyze/rc/tables.h"
 
 namespace weft::analyze {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyze/nearest.h"
+#include "analyze/paths/nearest.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::analyze {

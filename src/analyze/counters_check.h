@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/addresses.h"
-#include "analyze/analysis.h"
-#include "analyze/finding.h"
+#include "analyze/findings/analysis.h"
+#include "analyze/findings/finding.h"
+#include "analyze/frames/addresses.h"
 #include "analyze/port_counters.h"
-#include "analyze/streams.h"
+#include "analyze/streams/streams.h"
 
 namespace weft::analyze {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "analyze/analyzer.h"
-#include "analyze/open_captures.h"
+#include "analyze/frames/open_captures.h"
 
 namespace weft::analyze {
 namespace {

@@ -10,9 +10,9 @@
 #include <set>
 
 #include "analyze/analyzer.h"
-#include "analyze/diff.h"
-#include "analyze/open_captures.h"
-#include "analyze/packet_tree.h"
+#include "analyze/frames/open_captures.h"
+#include "analyze/show/diff.h"
+#include "analyze/show/packet_tree.h"
 #include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"

@@ -10,7 +10,7 @@
 #include "cli/verbs.h"
 #include "cli/worlds.h"
 #include "live/os/place.h"
-#include "results/counters_text.h"
+#include "results/counters/counters_text.h"
 
 namespace weft::cli {
 

@@ -10,9 +10,9 @@
 #include "cli/common.h"
 #include "cli/verbs.h"
 #include "model/nccl_job.h"
-#include "nccl/graph_xml.h"
-#include "nccl/topology_xml.h"
-#include "results/nccl_json.h"
+#include "nccl/text/graph_xml.h"
+#include "nccl/text/topology_xml.h"
+#include "results/kinds/nccl_json.h"
 #include "world/runner.h"
 
 extern "C" char** environ;  // NOLINT(readability-redundant-declaration)

@@ -11,8 +11,8 @@
 #include "cli/verbs.h"
 #include "model/perftest_check.h"
 #include "model/port_pairs.h"
-#include "results/perftest_json.h"
-#include "workload/perftest_report.h"
+#include "results/kinds/perftest_json.h"
+#include "workload/perftest/report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
 

@@ -8,7 +8,7 @@
 #include "base/nearest.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
-#include "results/qos_text.h"
+#include "results/qos/qos_text.h"
 
 namespace weft::cli {
 

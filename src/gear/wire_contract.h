@@ -1,7 +1,7 @@
-// Frames on a lab's cables as the lab declares them, for the analysis of captures (analyze/contract.h).
+// Frames on a lab's cables as the lab declares them, for the analysis of captures (analyze/classes/contract.h).
 #pragma once
 
-#include "analyze/contract.h"
+#include "analyze/classes/contract.h"
 #include "model/lab.h"
 
 namespace weft::gear {

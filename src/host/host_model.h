@@ -56,7 +56,7 @@ struct HostModel {
   Time_ps vm_exit_ps = 0;                  // from a guest to the host and back: its timer's tick takes two of them
   Time_ps wakeup_ps = 0;                   // from the wake-up of a thread to its first instruction
 
-  // Kernel TCP (workload/tcp_socket.h): on the CPU of the program, and on that of the NIC's interrupt.
+  // Kernel TCP (workload/tcp/socket.h): on the CPU of the program, and on that of the NIC's interrupt.
   Time_ps tcp_send_KiB_ps = 0;        // copy of 1 KiB from the program
   Time_ps tcp_receive_KiB_ps = 0;     // copy of 1 KiB to the program
   Time_ps tcp_remote_KiB_ps = 0;      // more for each KiB that the interrupt of another CPU received: caches

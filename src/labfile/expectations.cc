@@ -6,7 +6,7 @@
 #include "base/nearest.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
-#include "labfile/workload_kind.h"
+#include "labfile/workloads/workload_kind.h"
 #include "model/metrics.h"
 #include "text/yaml_walk.h"
 

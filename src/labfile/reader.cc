@@ -5,7 +5,7 @@
 #include "catalog/catalog.h"
 #include "engine/packet.h"
 #include "fabric/route_table.h"
-#include "labfile/permissions.h"
+#include "labfile/nodes/permissions.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "model/qos_check.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "labfile/workload_kind.h"
+#include "labfile/workloads/workload_kind.h"
 
 namespace weft::lab {
 namespace {

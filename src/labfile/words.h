@@ -12,8 +12,8 @@
 #include "model/qos_words.h"
 #include "model/topology.h"
 #include "text/yaml_walk.h"
-#include "workload/job_training.h"
-#include "workload/transfer_options.h"
+#include "workload/job/training.h"
+#include "workload/transfer/options.h"
 
 namespace weft::lab {
 

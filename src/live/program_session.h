@@ -10,7 +10,7 @@
 
 #include "live/os/child.h"
 #include "live/server.h"
-#include "world/program_session.h"
+#include "world/workloads/program_session.h"
 
 namespace weft::live {
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kSwitchPort[] = {"rx_packets",  "tx_packets",   "ecn_marked",     "drops",
                                             "pause_tx",    "pause_rx",     "pause_tx_us",    "pause_rx_us",
                                             "max_queue_B", "max_shared_B", "max_headroom_B", "storms"};
-// Of a switch: sums, or the largest, over its ports; drops by reason (results/drop_reason.h).
+// Of a switch: sums, or the largest, over its ports; drops by reason (results/counters/drop_reason.h).
 constexpr std::string_view kSwitch[] = {
     "rx_packets",    "tx_packets",     "ecn_marked",   "drops",       "tail_drop",     "wred_drop",
     "headroom_drop", "no_route_drop",  "ttl_drop",     "mtu_drop",    "watchdog_drop", "port_down_drop",

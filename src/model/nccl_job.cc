@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "nccl/log.h"
+#include "nccl/text/log.h"
 
 namespace weft::lab {
 

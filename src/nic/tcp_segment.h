@@ -1,7 +1,7 @@
 // TCP segments of the host's kernel. They share the number of IP datagrams (nic/ip_datagram.h), so that links,
 // switches, faults and captures treat them as any packet. A queue pair stands for the transmit and receive queue of one
 // socket; a work request is what the kernel hands to the NIC at once, up to 64 KB, which the NIC cuts into segments
-// (TSO). What TCP does is the workload's (workload/tcp_socket.h).
+// (TSO). What TCP does is the workload's (workload/tcp/socket.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Why a port with work did not send: what the queue pair that ended an idle time of the port had waited for last. From
-// it comes the account of where a link's bandwidth went (workload/perftest_budget.h).
+// it comes the account of where a link's bandwidth went (workload/perftest/budget.h).
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "preload/descriptors.h"
-#include "preload/process.h"
+#include "preload/files/descriptors.h"
+#include "preload/process/process.h"
 #include "preload/real.h"
 #include "preload/wire.h"
 #include "verbs/stream_protocol.h"

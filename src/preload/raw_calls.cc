@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "preload/real.h"
-#include "preload/streams.h"
+#include "preload/sockets/streams.h"
 
 namespace weft::preload {
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/descriptors.h"
-#include "preload/interrupt.h"
-#include "preload/process.h"
+#include "preload/files/descriptors.h"
+#include "preload/process/interrupt.h"
+#include "preload/process/process.h"
 #include "preload/real.h"
 #include "preload/wire.h"
 

@@ -3,12 +3,12 @@
 #include <tuple>
 
 #include "fabric/link.h"
-#include "results/drop_reason.h"
+#include "results/counters/drop_reason.h"
 #include "results/explanation.h"
+#include "results/kinds/workload_kind.h"
 #include "results/lossless_loss.h"
 #include "results/pause_rows.h"
 #include "results/setting_differences.h"
-#include "results/workload_kind.h"
 
 namespace weft::lab {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
-#include "workload/perftest_budget.h"
+#include "workload/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/plural.h"
 #include "results/explain_parts.h"
-#include "workload/perftest_budget.h"
+#include "workload/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

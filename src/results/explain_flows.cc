@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "results/explain_parts.h"
-#include "results/flow_senders.h"
+#include "results/kinds/flow_senders.h"
 
 namespace weft::lab {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "results/explanation.h"
-#include "results/flow_index.h"
+#include "results/kinds/flow_index.h"
 #include "results/pause_tree.h"
 
 namespace weft::lab {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "workload/flow_result.h"
+#include "workload/flow/result.h"
 
 namespace weft::lab {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "results/class_quantities.h"
-#include "results/drop_reason.h"
-#include "results/forwarder_results.h"
-#include "results/port_counters.h"
+#include "results/counters/drop_reason.h"
+#include "results/counters/forwarder_results.h"
+#include "results/counters/port_counters.h"
 
 namespace weft::lab {
 

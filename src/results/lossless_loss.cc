@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "results/drop_reason.h"
+#include "results/counters/drop_reason.h"
 
 namespace weft::lab {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/plural.h"
-#include "results/flow_senders.h"
+#include "results/kinds/flow_senders.h"
 
 namespace weft::lab {
 namespace {

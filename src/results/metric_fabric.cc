@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "results/drop_reason.h"
-#include "results/forwarder_results.h"
+#include "results/counters/drop_reason.h"
+#include "results/counters/forwarder_results.h"
 
 namespace weft::lab {
 

@@ -1,7 +1,7 @@
 #include "results/metric_value.h"
 
+#include "results/counters/port_counters.h"
 #include "results/metric_fabric.h"
-#include "results/port_counters.h"
 
 namespace weft::lab {
 

@@ -7,7 +7,7 @@
 #include "fabric/link.h"
 #include "results/report_table.h"
 #include "results/report_text.h"
-#include "workload/perftest_budget.h"
+#include "workload/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

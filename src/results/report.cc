@@ -8,14 +8,14 @@
 
 #include "base/plural.h"
 #include "nic/work.h"
+#include "results/counters/forwarder_results.h"
+#include "results/counters/lag_results.h"
 #include "results/explanation.h"
-#include "results/forwarder_results.h"
-#include "results/job_timeline.h"
-#include "results/lag_results.h"
+#include "results/kinds/job_timeline.h"
+#include "results/kinds/workload_kind.h"
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
-#include "results/workload_kind.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/plural.h"
-#include "results/drop_reason.h"
+#include "results/counters/drop_reason.h"
 #include "results/pause_rows.h"
 #include "results/report_table.h"
 #include "results/report_text.h"

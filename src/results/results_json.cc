@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/files.h"
+#include "results/counters/lag_results.h"
 #include "results/json_rows.h"
 #include "results/json_stream.h"
-#include "results/lag_results.h"
+#include "results/kinds/workload_kind.h"
 #include "results/lossless_loss.h"
 #include "results/pause_rows.h"
-#include "results/workload_kind.h"
 
 namespace weft::lab {
 

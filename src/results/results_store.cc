@@ -10,15 +10,15 @@
 
 #include "base/files.h"
 #include "results/class_quantities.h"
-#include "results/drop_reason.h"
+#include "results/counters/drop_reason.h"
+#include "results/counters/forwarder_results.h"
 #include "results/evidence_store.h"
 #include "results/explanation.h"
-#include "results/forwarder_results.h"
+#include "results/kinds/workload_kind.h"
 #include "results/latency_store.h"
 #include "results/pause_rows.h"
 #include "results/sqlite_file.h"
 #include "results/view_store.h"
-#include "results/workload_kind.h"
 
 namespace weft::lab {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/plural.h"
-#include "results/workload_kind.h"
+#include "results/kinds/workload_kind.h"
 
 namespace weft::lab {
 bool RunResult::expectations_met() const {

@@ -9,7 +9,7 @@
 #include "catalog/catalog.h"
 #include "catalog/catalog_text.h"
 #include "labfile/knobs.h"
-#include "labfile/permissions.h"
+#include "labfile/nodes/permissions.h"
 #include "labfile/reader.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/page_files.h"

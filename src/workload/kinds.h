@@ -2,9 +2,9 @@
 // (its outcome), each in a header of its own here. Where kinds differ, a module declares a function for each kind from
 // this list, and each kind defines it in a file of its own:
 //   workload/          metric_names, known_metrics, metric_value     what `expect:` may ask of it
-//   labfile/           read_kind, kind_keys, metric_problem          labfile/workload_kind.h
-//   world/             needs_of, activate                            world/active_workload.h
-//   results/           report, JSON, SQLite, what went wrong         results/workload_kind.h
+//   labfile/           read_kind, kind_keys, metric_problem          labfile/workloads/workload_kind.h
+//   world/             needs_of, activate                            world/workloads/active_workload.h
+//   results/           report, JSON, SQLite, what went wrong         results/kinds/workload_kind.h
 // A kind that lacks one does not link.
 #pragma once
 
@@ -15,20 +15,20 @@
 #include <variant>
 #include <vector>
 
-#include "workload/flow_options.h"
-#include "workload/flow_result.h"
-#include "workload/job_options.h"
-#include "workload/job_result.h"
-#include "workload/nccl_options.h"
-#include "workload/nccl_result.h"
-#include "workload/perftest_options.h"
-#include "workload/perftest_result.h"
-#include "workload/program_options.h"
-#include "workload/program_result.h"
-#include "workload/tcp_options.h"
-#include "workload/tcp_result.h"
-#include "workload/transfer_options.h"
-#include "workload/transfer_result.h"
+#include "workload/collective/nccl_options.h"
+#include "workload/collective/nccl_result.h"
+#include "workload/flow/options.h"
+#include "workload/flow/result.h"
+#include "workload/job/options.h"
+#include "workload/job/result.h"
+#include "workload/perftest/options.h"
+#include "workload/perftest/result.h"
+#include "workload/program/options.h"
+#include "workload/program/result.h"
+#include "workload/tcp/options.h"
+#include "workload/tcp/result.h"
+#include "workload/transfer/options.h"
+#include "workload/transfer/result.h"
 
 // In the order in which results.sqlite has their tables.
 #define WEFT_WORKLOAD_KINDS(kind)                                                                             \

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "workload/perftest_report.h"
+#include "workload/perftest/report.h"
 #include "world/runner.h"
 
 namespace weft::lab {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "results/perftest_matrix.h"
+#include "results/kinds/perftest_matrix.h"
 
 namespace weft::lab {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "results/run_result.h"
-#include "world/active_workload.h"
+#include "world/workloads/active_workload.h"
 #include "world/world.h"
 
 namespace weft::lab {

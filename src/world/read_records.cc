@@ -5,7 +5,7 @@
 
 #include "nic/device_control.h"
 #include "nic/ip_datagram.h"
-#include "workload/perftest_budget.h"
+#include "workload/perftest/budget.h"
 #include "world/world_parts.h"
 
 namespace weft::lab {

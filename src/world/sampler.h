@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "results/series.h"
-#include "world/active_workload.h"
+#include "world/workloads/active_workload.h"
 #include "world/world.h"
 
 namespace weft::lab {

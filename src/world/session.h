@@ -17,12 +17,12 @@
 #include "model/lab.h"
 #include "observe/capture.h"
 #include "results/run_result.h"
-#include "world/active_workload.h"
 #include "world/captures.h"
 #include "world/changes.h"
 #include "world/link_control.h"
-#include "world/program_session.h"
 #include "world/sampler.h"
+#include "world/workloads/active_workload.h"
+#include "world/workloads/program_session.h"
 #include "world/world.h"
 
 namespace weft::lab {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "analyze/doc_examples.h"
-#include "analyze/finding.h"
+#include "analyze/findings/finding.h"
 #include "analyze/planted_case.h"
 #include "support/bytes.h"
 #include "support/matching.h"

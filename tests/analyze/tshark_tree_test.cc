@@ -1,5 +1,5 @@
-// The tree of a frame (analyze/packet_tree.h) against tshark's, field by field: the same values at the same places in
-// Weft's own captures, in one of two Linux kernels and in frames of public tests.
+// The tree of a frame (analyze/show/packet_tree.h) against tshark's, field by field: the same values at the same places
+// in Weft's own captures, in one of two Linux kernels and in frames of public tests.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyze/packet_tree.h"
 #include "analyze/planted_run.h"
+#include "analyze/show/packet_tree.h"
 #include "interop/tshark_fields.h"
 #include "pcap/capture_stream.h"
 #include "pcap/link_type.h"

@@ -8,9 +8,9 @@
 #include <span>
 
 #include "analyze/analyzer.h"
-#include "analyze/packet_line.h"
-#include "analyze/packet_tree.h"
-#include "analyze/sent_again.h"
+#include "analyze/rc/retransmissions.h"
+#include "analyze/show/packet_line.h"
+#include "analyze/show/packet_tree.h"
 #include "fuzz/fuzz_input.h"
 #include "pcap/capture_stream.h"
 #include "pcap/link_type.h"

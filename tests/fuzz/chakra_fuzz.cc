@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "workload/job_chakra.h"
+#include "workload/job/chakra.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;

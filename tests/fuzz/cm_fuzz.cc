@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "workload/flow_matrix.h"
+#include "workload/flow/matrix.h"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "catalog/catalog.h"
-#include "nccl/communicator.h"
-#include "nccl/graph_xml.h"
-#include "nccl/topology_xml.h"
+#include "nccl/decide/communicator.h"
+#include "nccl/text/graph_xml.h"
+#include "nccl/text/topology_xml.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "workload/job_simai.h"
+#include "workload/job/simai.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;

@@ -1,10 +1,10 @@
 // Bonds of a host's two ports: which port a queue pair sends by, what comes in by either, ports that fail.
 #include <gtest/gtest.h>
 
-#include "results/lag_results.h"
+#include "results/counters/lag_results.h"
 #include "support/lab_tables.h"
-#include "workload/perftest_report.h"
-#include "world/collective_roofline.h"
+#include "workload/perftest/report.h"
+#include "world/workloads/collective_roofline.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "labfile/reader.h"
-#include "world/collective_roofline.h"
 #include "world/runner.h"
+#include "world/workloads/collective_roofline.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "labfile/reader.h"
-#include "results/job_timeline.h"
+#include "results/kinds/job_timeline.h"
 #include "results/results_json.h"
 #include "support/chakra_writer.h"
 #include "world/runner.h"

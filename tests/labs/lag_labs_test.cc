@@ -4,9 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "results/lag_results.h"
+#include "results/counters/lag_results.h"
 #include "support/lab_tables.h"
-#include "workload/perftest_report.h"
+#include "workload/perftest/report.h"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include "support/dcqcn_fluid.h"
 #include "support/models.h"
 #include "support/sanitized.h"
-#include "workload/flow_patterns.h"
-#include "workload/flow_run.h"
+#include "workload/flow/patterns.h"
+#include "workload/flow/run.h"
 #include "world/runner.h"
 #include "world/world.h"
 

@@ -10,9 +10,9 @@
 
 #include "labfile/reader.h"
 #include "model/port_pairs.h"
-#include "results/perftest_json.h"
+#include "results/kinds/perftest_json.h"
 #include "results/results_json.h"
-#include "workload/perftest_report.h"
+#include "workload/perftest/report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
 

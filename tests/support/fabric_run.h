@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "workload/flow_run.h"
+#include "workload/flow/run.h"
 #include "world/world.h"
 
 namespace weft::support {

@@ -15,7 +15,7 @@
 #include "support/dice.h"
 #include "support/headroom_path.h"
 #include "support/models.h"
-#include "workload/flow_patterns.h"
+#include "workload/flow/patterns.h"
 
 namespace weft::support {
 

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "gear/vm/host.h"
-#include "nccl/xml.h"
+#include "nccl/text/xml.h"
 
 namespace weft::gear {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "live/control/watchers.h"
-#include "results/counter_numbers.h"
-#include "results/counters_text.h"
+#include "results/counters/counter_numbers.h"
+#include "results/counters/counters_text.h"
 #include "results/json_text.h"
 #include "results/results_json.h"
 #include "text/units.h"

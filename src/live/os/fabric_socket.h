@@ -1,4 +1,4 @@
-// One end of a program's TCP connection over the simulated fabric: the kernel's socket of workload/tcp_connection.h
+// One end of a program's TCP connection over the simulated fabric: the kernel's socket of workload/tcp/connection.h
 // with a thread of the program above it. The socket decides when bytes leave, arrive and are acknowledged; the bytes
 // themselves are in a pipe that both ends have. A thread that copies pays for it on a CPU of its node, as iperf3's does
 // in a workload, and has its call's reply when the copy is done.
@@ -11,7 +11,7 @@
 
 #include "live/os/node.h"
 #include "verbs/stream_protocol.h"
-#include "workload/tcp_connection.h"
+#include "workload/tcp/connection.h"
 
 namespace weft::live {
 

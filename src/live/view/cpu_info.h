@@ -1,6 +1,6 @@
 // /proc/cpuinfo in virtual time on x86-64, where programs take the frequency of the CPU's counter from it: UCX from "@
 // 2.50GHz" in the name of the model, perftest from "cpu MHz". The simulated counter runs at 1 GHz
-// (preload/counter_trap.cc).
+// (preload/time/counter_trap.cc).
 #pragma once
 
 #include <string>

@@ -9,9 +9,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "labfile/port_modes.h"
+#include "labfile/nodes/port_modes.h"
 #include "nic/device_control.h"
-#include "results/driver_counters.h"
+#include "results/counters/driver_counters.h"
 
 namespace weft::live {
 

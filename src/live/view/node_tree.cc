@@ -116,7 +116,7 @@ void NodeTree::write_machine_names() {
   }
 }
 
-// Where the machine names no frequency, its own file is read (preload/paths.cc).
+// Where the machine names no frequency, its own file is read (preload/files/paths.cc).
 void NodeTree::write_cpu_info() {
   std::ifstream file("/proc/cpuinfo");
   const std::string text = cpu_info_at_counter_frequency(

@@ -1,5 +1,5 @@
 // /sys, /dev/infiniband, /proc and /etc of one node: a folder of files and links as on a Linux host,
-// which the preloaded library puts in place of the machine's (preload/paths.h).
+// which the preloaded library puts in place of the machine's (preload/files/paths.h).
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "live/view/node_tree.h"
-#include "results/driver_counters.h"
+#include "results/counters/driver_counters.h"
 
 namespace weft::live {
 

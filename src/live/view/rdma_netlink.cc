@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "results/driver_counters.h"
+#include "results/counters/driver_counters.h"
 
 namespace weft::live {
 

@@ -1,4 +1,4 @@
-// The timeline of a job (results/job_timeline.h) as the page draws it: tracks of ranks with pieces of compute and
+// The timeline of a job (results/kinds/job_timeline.h) as the page draws it: tracks of ranks with pieces of compute and
 // communication, and what each rank did at each moment: compute, exposed communication, or wait. Reads the file line by
 // line; lines that are not events are skipped.
 #pragma once

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "serve/runs/run_lab.h"
-#include "world/collective_roofline.h"
+#include "world/workloads/collective_roofline.h"
 
 namespace weft::serve {
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "analyze/decode.h"
-#include "analyze/sent_again.h"
+#include "analyze/frames/decode.h"
+#include "analyze/rc/retransmissions.h"
 
 namespace weft::serve {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "analyze/decode.h"
+#include "analyze/frames/decode.h"
 #include "observe/capture.h"
 #include "serve/packets/capture_book.h"
 #include "wire/aeth_syndrome.h"

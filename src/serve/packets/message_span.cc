@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/decode.h"
+#include "analyze/frames/decode.h"
 #include "wire/opcode.h"
 
 namespace weft::serve {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analyze/packet_line.h"
+#include "analyze/show/packet_line.h"
 #include "observe/capture.h"
 #include "serve/packets/filter_text.h"
 #include "wire/opcode.h"

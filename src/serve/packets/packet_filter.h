@@ -12,8 +12,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "analyze/addresses.h"
-#include "analyze/frame.h"
+#include "analyze/frames/addresses.h"
+#include "analyze/frames/frame.h"
 #include "serve/packets/flow_ends.h"
 #include "wire/ipv6.h"
 

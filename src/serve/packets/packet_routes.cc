@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyze/decode.h"
-#include "analyze/packet_line.h"
-#include "analyze/packet_tree.h"
+#include "analyze/frames/decode.h"
+#include "analyze/show/packet_line.h"
+#include "analyze/show/packet_tree.h"
 #include "observe/capture.h"
 #include "serve/packets/capture_book.h"
 #include "serve/packets/flow_ends.h"

@@ -8,7 +8,7 @@
 
 #include "serve/http/json_answer.h"
 #include "serve/runs/latency_rows.h"
-#include "workload/flow_stats.h"
+#include "workload/flow/stats.h"
 
 namespace weft::serve {
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "results/counters_text.h"
-#include "results/qos_text.h"
+#include "results/counters/counters_text.h"
+#include "results/qos/qos_text.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/open_run.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "labfile/permissions.h"
+#include "labfile/nodes/permissions.h"
 #include "labfile/reader.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/page_files.h"

@@ -1,4 +1,4 @@
-#include "analyze/capture_check.h"
+#include "analyze/streams/capture_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyze/clock_offsets.h"
+#include "analyze/frames/clock_offsets.h"
 
 #include <gtest/gtest.h>
 

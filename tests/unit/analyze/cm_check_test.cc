@@ -1,7 +1,6 @@
-#include "analyze/cm_check.h"
-
 #include <gtest/gtest.h>
 
+#include "analyze/cm/check.h"
 #include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {

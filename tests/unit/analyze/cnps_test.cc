@@ -1,4 +1,4 @@
-#include "analyze/cnps.h"
+#include "analyze/congestion/cnps.h"
 
 #include <gtest/gtest.h>
 

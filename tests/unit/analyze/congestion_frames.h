@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "analyze/congestion.h"
+#include "analyze/congestion/congestion.h"
 
 namespace weft::analyze {
 

@@ -1,4 +1,4 @@
-#include "analyze/contract.h"
+#include "analyze/classes/contract.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyze/copies.h"
+#include "analyze/streams/copies.h"
 
 #include <gtest/gtest.h>
 

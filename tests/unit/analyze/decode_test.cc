@@ -1,4 +1,4 @@
-#include "analyze/decode.h"
+#include "analyze/frames/decode.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "analyze/diff.h"
+#include "analyze/show/diff.h"
 
 #include <gtest/gtest.h>
 

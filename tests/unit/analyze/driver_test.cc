@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "analyze/analyzer.h"
-#include "analyze/open_captures.h"
+#include "analyze/frames/open_captures.h"
 #include "support/capture_builder.h"
 #include "wire/roce_frame.h"
 

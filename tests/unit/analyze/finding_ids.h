@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/finding.h"
+#include "analyze/findings/finding.h"
 
 namespace weft::analyze {
 

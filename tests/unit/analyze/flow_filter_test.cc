@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "analyze/analysis.h"
+#include "analyze/findings/analysis.h"
 
 namespace weft::analyze {
 namespace {

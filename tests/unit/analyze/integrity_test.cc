@@ -1,9 +1,9 @@
-#include "analyze/integrity.h"
+#include "analyze/frames/integrity.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/decode.h"
-#include "analyze/decoder.h"
+#include "analyze/frames/decode.h"
+#include "analyze/frames/decoder.h"
 #include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {

@@ -1,4 +1,4 @@
-#include "analyze/nearest.h"
+#include "analyze/paths/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "analyze/packet_tree.h"
+#include "analyze/show/packet_tree.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,6 @@
-#include "analyze/path_entropy.h"
-
 #include <gtest/gtest.h>
 
+#include "analyze/paths/entropy.h"
 #include "unit/analyze/congestion_frames.h"
 
 namespace weft::analyze {

@@ -1,4 +1,4 @@
-#include "analyze/pauses.h"
+#include "analyze/pauses/pauses.h"
 
 #include <gtest/gtest.h>
 

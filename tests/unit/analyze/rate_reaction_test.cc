@@ -1,4 +1,4 @@
-#include "analyze/rate_reaction.h"
+#include "analyze/congestion/rate_reaction.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "analyze/rc_findings.h"
-#include "analyze/rc_tables.h"
-#include "analyze/rc_transport.h"
+#include "analyze/rc/findings.h"
+#include "analyze/rc/tables.h"
+#include "analyze/rc/transport.h"
 #include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {

@@ -1,7 +1,6 @@
-#include "analyze/rc_findings.h"
-
 #include <gtest/gtest.h>
 
+#include "analyze/rc/findings.h"
 #include "unit/analyze/rc_capture.h"
 
 namespace weft::analyze {

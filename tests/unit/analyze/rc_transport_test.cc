@@ -1,7 +1,6 @@
-#include "analyze/rc_transport.h"
-
 #include <gtest/gtest.h>
 
+#include "analyze/rc/transport.h"
 #include "unit/analyze/rc_capture.h"
 
 namespace weft::analyze {

@@ -1,6 +1,6 @@
-#include "analyze/sent_again.h"
-
 #include <gtest/gtest.h>
+
+#include "analyze/rc/retransmissions.h"
 
 namespace weft::analyze {
 namespace {

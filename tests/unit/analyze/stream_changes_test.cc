@@ -1,4 +1,4 @@
-#include "analyze/stream_changes.h"
+#include "analyze/streams/stream_changes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "analyze/streams.h"
+#include "analyze/streams/streams.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/stream_counts.h"
+#include "analyze/streams/stream_counts.h"
 #include "wire/opcode.h"
 
 namespace weft::analyze {

@@ -1,4 +1,4 @@
-#include "analyze/traffic_class.h"
+#include "analyze/classes/traffic_class.h"
 
 #include <gtest/gtest.h>
 

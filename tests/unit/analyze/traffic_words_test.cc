@@ -1,4 +1,4 @@
-#include "analyze/traffic_words.h"
+#include "analyze/classes/traffic_words.h"
 
 #include <gtest/gtest.h>
 

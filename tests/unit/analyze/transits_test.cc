@@ -1,4 +1,4 @@
-#include "analyze/transits.h"
+#include "analyze/paths/transits.h"
 
 #include <gtest/gtest.h>
 

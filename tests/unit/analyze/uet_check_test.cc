@@ -1,8 +1,8 @@
-#include "analyze/uet_check.h"
+#include "analyze/frames/uet_check.h"
 
 #include <gtest/gtest.h>
 
-#include "analyze/decode.h"
+#include "analyze/frames/decode.h"
 #include "unit/analyze/finding_ids.h"
 
 namespace weft::analyze {

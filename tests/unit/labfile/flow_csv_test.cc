@@ -1,4 +1,4 @@
-#include "labfile/flow_csv.h"
+#include "labfile/workloads/flow_csv.h"
 
 #include <unistd.h>
 

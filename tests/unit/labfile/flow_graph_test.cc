@@ -1,4 +1,4 @@
-#include "labfile/flow_graph.h"
+#include "labfile/workloads/flow_graph.h"
 
 #include "support/matching.h"
 #include "support/sanitized.h"

@@ -5,7 +5,7 @@
 
 #include "support/chakra_writer.h"
 #include "unit/labfile/lab_text.h"
-#include "workload/job_options.h"
+#include "workload/job/options.h"
 
 namespace weft::lab {
 namespace {

@@ -1,4 +1,4 @@
-#include "labfile/permissions.h"
+#include "labfile/nodes/permissions.h"
 
 #include <gtest/gtest.h>
 

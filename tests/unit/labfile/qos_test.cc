@@ -1,5 +1,5 @@
 // The QoS contract: profiles, keys, overrides, buffers, and what is refused or warned about.
-#include "results/qos_text.h"
+#include "results/qos/qos_text.h"
 #include "unit/labfile/lab_text.h"
 
 namespace weft::lab {

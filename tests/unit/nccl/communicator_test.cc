@@ -1,4 +1,4 @@
-#include "nccl/communicator.h"
+#include "nccl/decide/communicator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "nccl/environment.h"
+#include "nccl/decide/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "nccl/halving.h"
+#include "nccl/schedule/halving.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 
-#include "nccl/verify.h"
+#include "nccl/schedule/verify.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

@@ -1,4 +1,4 @@
-#include "nccl/log.h"
+#include "nccl/text/log.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "catalog/catalog.h"
-#include "nccl/communicator.h"
+#include "nccl/decide/communicator.h"
 
 namespace weft::nccl {
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include "nccl/log.h"
-#include "nccl/schedule.h"
-#include "nccl/tests_options.h"
-#include "nccl/verify.h"
+#include "nccl/schedule/schedule.h"
+#include "nccl/schedule/verify.h"
+#include "nccl/text/log.h"
+#include "nccl/text/tests_options.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

@@ -1,11 +1,11 @@
-#include "nccl/pat.h"
+#include "nccl/schedule/pat.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "nccl/verify.h"
+#include "nccl/schedule/verify.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

@@ -1,8 +1,8 @@
 // What NCCL has printed on machines of others, in public issues and notes: the search must find the same.
 #include <gtest/gtest.h>
 
-#include "nccl/communicator.h"
-#include "nccl/log.h"
+#include "nccl/decide/communicator.h"
+#include "nccl/text/log.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

@@ -1,14 +1,14 @@
 // RCCL's rules beside NCCL's: rings on the links of a mesh, trees on rails, what is chosen by size, the log.
-#include "nccl/rccl.h"
+#include "nccl/decide/rccl.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "nccl/log.h"
-#include "nccl/rccl_tuning.h"
-#include "nccl/schedule.h"
-#include "nccl/verify.h"
+#include "nccl/decide/rccl_tuning.h"
+#include "nccl/schedule/schedule.h"
+#include "nccl/schedule/verify.h"
+#include "nccl/text/log.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nccl/environment.h"
+#include "nccl/decide/environment.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

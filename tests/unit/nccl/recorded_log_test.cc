@@ -6,7 +6,7 @@
 #include <regex>
 #include <set>
 
-#include "nccl/log.h"
+#include "nccl/text/log.h"
 #include "unit/nccl/recorded.h"
 
 namespace weft::nccl {

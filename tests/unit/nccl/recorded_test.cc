@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <set>
 
-#include "nccl/schedule.h"
+#include "nccl/schedule/schedule.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

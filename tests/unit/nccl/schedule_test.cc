@@ -1,11 +1,11 @@
-#include "nccl/schedule.h"
+#include "nccl/schedule/schedule.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "nccl/verify.h"
+#include "nccl/schedule/verify.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

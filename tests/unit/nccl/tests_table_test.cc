@@ -1,4 +1,4 @@
-#include "nccl/tests_table.h"
+#include "nccl/text/tests_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "nccl/topology.h"
+#include "nccl/decide/topology.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/files.h"
-#include "nccl/environment_table.h"
+#include "nccl/decide/environment_table.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

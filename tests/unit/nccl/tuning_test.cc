@@ -1,8 +1,8 @@
-#include "nccl/tuning.h"
+#include "nccl/decide/tuning.h"
 
 #include <gtest/gtest.h>
 
-#include "nccl/trees.h"
+#include "nccl/decide/trees.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

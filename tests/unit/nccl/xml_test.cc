@@ -1,9 +1,9 @@
-#include "nccl/xml.h"
+#include "nccl/text/xml.h"
 
 #include <gtest/gtest.h>
 
-#include "nccl/graph_xml.h"
-#include "nccl/topology_xml.h"
+#include "nccl/text/graph_xml.h"
+#include "nccl/text/topology_xml.h"
 #include "unit/nccl/machines.h"
 
 namespace weft::nccl {

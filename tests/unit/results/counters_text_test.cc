@@ -1,4 +1,4 @@
-#include "results/counters_text.h"
+#include "results/counters/counters_text.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "results/flow_index.h"
+#include "results/kinds/flow_index.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "model/metrics.h"
+#include "results/counters/port_counters.h"
 #include "results/metric_value.h"
-#include "results/port_counters.h"
 #include "support/fabric_lab.h"
 #include "world/runner.h"
 

@@ -1,4 +1,4 @@
-#include "results/program_output.h"
+#include "results/kinds/program_output.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "workload/flow_result.h"
-
 #include <gtest/gtest.h>
+
+#include "workload/flow/result.h"
 
 namespace weft::workload {
 namespace {

@@ -1,8 +1,7 @@
-#include "workload/flow_run.h"
-
 #include <gtest/gtest.h>
 
 #include "support/host_pair.h"
+#include "workload/flow/run.h"
 
 namespace weft::workload {
 namespace {

@@ -1,8 +1,8 @@
-#include "workload/flow_stats.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "workload/flow/stats.h"
 
 namespace weft::workload {
 namespace {

@@ -1,8 +1,7 @@
-#include "workload/job_chakra.h"
-
 #include <gtest/gtest.h>
 
 #include "support/chakra_writer.h"
+#include "workload/job/chakra.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
-#include "workload/job_graph.h"
-
 #include <gtest/gtest.h>
+
+#include "workload/job/graph.h"
 
 namespace {
 

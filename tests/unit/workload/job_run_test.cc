@@ -1,13 +1,12 @@
 // The order in which nodes run, and what is made of their times, on an engine without a network.
-#include "workload/job_run.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <queue>
 
-#include "workload/job_training.h"
+#include "workload/job/run.h"
+#include "workload/job/training.h"
 
 namespace {
 

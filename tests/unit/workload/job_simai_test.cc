@@ -1,6 +1,6 @@
-#include "workload/job_simai.h"
-
 #include <gtest/gtest.h>
+
+#include "workload/job/simai.h"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // The generator's volumes against the formulas of docs/jobs.md and against AICB's published example.
-#include "workload/job_training.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
+
+#include "workload/job/training.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "workload/message_budget.h"
+#include "workload/perftest/message_budget.h"
 
 #include <gtest/gtest.h>
 

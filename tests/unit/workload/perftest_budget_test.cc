@@ -1,8 +1,8 @@
-#include "workload/perftest_budget.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "workload/perftest/budget.h"
 
 namespace weft::workload {
 namespace {

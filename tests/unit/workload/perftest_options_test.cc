@@ -1,12 +1,11 @@
-#include "workload/perftest_options.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "workload/perftest_flags.h"
+#include "workload/perftest/flags.h"
+#include "workload/perftest/options.h"
 
 namespace weft::workload {
 namespace {

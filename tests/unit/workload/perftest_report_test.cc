@@ -1,9 +1,9 @@
-#include "workload/perftest_report.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <string>
+
+#include "workload/perftest/report.h"
 
 namespace weft::workload {
 namespace {

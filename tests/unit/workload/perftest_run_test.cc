@@ -1,8 +1,7 @@
-#include "workload/perftest_run.h"
-
 #include <gtest/gtest.h>
 
 #include "support/host_pair.h"
+#include "workload/perftest/run.h"
 
 namespace weft::workload {
 namespace {

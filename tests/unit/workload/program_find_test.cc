@@ -1,6 +1,6 @@
-#include "workload/program_find.h"
-
 #include <gtest/gtest.h>
+
+#include "workload/program/find.h"
 
 namespace weft::workload {
 namespace {

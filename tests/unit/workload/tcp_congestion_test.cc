@@ -1,6 +1,6 @@
-#include "workload/tcp_congestion.h"
-
 #include <gtest/gtest.h>
+
+#include "workload/tcp/congestion.h"
 
 namespace weft::workload {
 namespace {

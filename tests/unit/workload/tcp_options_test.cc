@@ -1,8 +1,7 @@
-#include "workload/tcp_options.h"
-
 #include <gtest/gtest.h>
 
-#include "workload/perftest_options.h"
+#include "workload/perftest/options.h"
+#include "workload/tcp/options.h"
 
 namespace weft::workload {
 namespace {

@@ -1,8 +1,7 @@
-#include "workload/tcp_sender.h"
-
 #include <gtest/gtest.h>
 
-#include "workload/tcp_receiver.h"
+#include "workload/tcp/receiver.h"
+#include "workload/tcp/sender.h"
 
 namespace weft::workload {
 namespace {

@@ -1,8 +1,7 @@
-#include "workload/transfer_run.h"
-
 #include <gtest/gtest.h>
 
 #include "support/host_pair.h"
+#include "workload/transfer/run.h"
 
 namespace weft::workload {
 namespace {

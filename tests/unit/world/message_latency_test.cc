@@ -13,8 +13,8 @@
 #include "pcap/pcap_reader.h"
 #include "support/fabric_lab.h"
 #include "support/labs.h"
-#include "workload/perftest_result.h"
-#include "workload/transfer_result.h"
+#include "workload/perftest/result.h"
+#include "workload/transfer/result.h"
 
 namespace weft::lab {
 namespace {

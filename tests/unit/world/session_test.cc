@@ -5,7 +5,7 @@
 #include "results/results_json.h"
 #include "support/fabric_lab.h"
 #include "support/labs.h"
-#include "workload/transfer_run.h"
+#include "workload/transfer/run.h"
 #include "world/runner.h"
 
 namespace weft::lab {

@@ -3,7 +3,7 @@
 
 #include "results/metric_value.h"
 #include "unit/labfile/lab_text.h"
-#include "workload/perftest_report.h"
+#include "workload/perftest/report.h"
 #include "world/runner.h"
 
 namespace weft::lab {

@@ -1,0 +1,218 @@
+// What a job leaves in the report, in results.json and in results.sqlite.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/plural.h"
+#include "results/json_rows.h"
+#include "results/kinds/workload_kind.h"
+#include "results/report_table.h"
+#include "results/report_text.h"
+
+namespace weft::lab {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Align = Table::Align;
+using workload::JobOptions;
+using workload::JobOutcome;
+using workload::JobRankTime;
+using workload::JobStraggler;
+using workload::JobTraffic;
+
+constexpr std::size_t kMostTrafficRows = 24;  // of a table
+constexpr std::size_t kMostStragglers = 8;
+
+// Only where there is a job, so that the file of a lab without one has no tables that say nothing.
+constexpr const char* kJobSchema = R"(
+CREATE TABLE job_step(workload TEXT, step INTEGER, step_ps INTEGER);
+CREATE TABLE job_rank(workload TEXT, rank INTEGER, host TEXT, gpu INTEGER, steps INTEGER, compute_ps INTEGER,
+  slowed_ps INTEGER, exposed_ps INTEGER, receive_ps INTEGER, late_ps INTEGER);
+CREATE TABLE job_collective(workload TEXT, name TEXT, kind TEXT, collective TEXT, size_B INTEGER, ranks INTEGER,
+  count INTEGER, mean_us REAL, max_us REAL, busbw_Bps REAL, min_busbw_Bps REAL, slowest TEXT);
+CREATE TABLE job_straggler(workload TEXT, who TEXT, reason TEXT, lost_us REAL);
+)";
+
+double percent(Time_ps part_ps, double whole_ps) {
+  return whole_ps > 0 ? 100 * static_cast<double>(part_ps) / whole_ps : 0;
+}
+
+std::string bound_text(const JobOutcome& job) {
+  return job.network_bound ? fmt::format("bytes over the line rate of {}", job.roofline_of)
+                           : fmt::format("compute of {}", job.roofline_of);
+}
+
+std::string times_text(const JobOptions& options, const JobOutcome& job) {
+  std::string out;
+  if (!job.failure.empty()) out += fmt::format("  failed: {}\n", job.failure);
+  if (job.unfinished > 0)
+    out += fmt::format("  {} of {} did not end\n", job.unfinished, counted(options.ranks.size(), "rank"));
+  if (!job.step_ps.empty()) {
+    const auto [least, most] = std::minmax_element(job.step_ps.begin(), job.step_ps.end());
+    out += fmt::format("  step {}", time_text(static_cast<Time_ps>(job.mean_step_us() * 1e6)));
+    if (job.step_ps.size() > 1)
+      out += fmt::format(" on average of {}, from {} to {}", job.step_ps.size(), time_text(*least), time_text(*most));
+    out += '\n';
+  }
+  if (job.jct_ps == 0) return out;
+  out += fmt::format("  JCT {}, {:.3f} times the roofline of {} ({})\n", time_text(job.jct_ps), job.roofline_ratio(),
+                     time_text(job.roofline_ps), bound_text(job));
+  Time_ps compute_ps = 0, exposed_ps = 0, receive_ps = 0, most_ps = 0;
+  for (const JobRankTime& rank : job.ranks) {
+    compute_ps += rank.compute_ps;
+    exposed_ps += rank.exposed_ps;
+    receive_ps += rank.receive_ps;
+    most_ps = std::max(most_ps, rank.exposed_ps);
+  }
+  const double all_ps = static_cast<double>(job.jct_ps) * static_cast<double>(job.ranks.size());
+  out += fmt::format("  of the ranks' time: compute {:.1f} %, exposed communication {:.1f} % (at most {:.1f} %)",
+                     percent(compute_ps, all_ps), percent(exposed_ps, all_ps),
+                     percent(most_ps, static_cast<double>(job.jct_ps)));
+  if (receive_ps > 0) out += fmt::format(", waiting for a receive {:.1f} %", percent(receive_ps, all_ps));
+  const double rest = 100 - percent(compute_ps + exposed_ps + receive_ps, all_ps);
+  out += fmt::format(", idle {:.1f} %\n", std::max(0.0, rest));
+  if (job.slowed_share() >= 0.0005)
+    out += fmt::format("  compute takes {:.1f} % longer: blocks of collectives that run beside it have SMs\n",
+                       100 * job.slowed_share());
+  return out;
+}
+
+std::string traffic_table(const JobOutcome& job) {
+  std::vector<const JobTraffic*> rows;
+  for (const JobTraffic& row : job.traffic) rows.push_back(&row);
+  std::stable_sort(rows.begin(), rows.end(), [](const JobTraffic* a, const JobTraffic* b) {
+    return a->mean_us * static_cast<double>(a->count) > b->mean_us * static_cast<double>(b->count);
+  });
+  std::string note;
+  if (rows.size() > kMostTrafficRows) {
+    note = fmt::format("\nThe {} that take most of {}; all are in results.json.\n", kMostTrafficRows, rows.size());
+    rows.resize(kMostTrafficRows);
+  }
+  Table table;
+  table.add_column("collective", Align::kLeft);
+  for (const char* title : {"ranks", "size", "count", "mean us", "max us", "busbw GB/s", "least"})
+    table.add_column(title);
+  table.add_column("slowest", Align::kLeft);
+  for (const JobTraffic* row : rows)
+    table.add_row({row->name, std::to_string(row->ranks), size_text(row->size_B), std::to_string(row->count),
+                   fmt::format("{:.1f}", row->mean_us), fmt::format("{:.1f}", row->max_us),
+                   fmt::format("{:.2f}", row->busbw_Bps / 1e9), fmt::format("{:.2f}", row->min_busbw_Bps / 1e9),
+                   row->slowest});
+  return table.empty() ? "" : "\n" + block(table) + note;
+}
+
+std::string stragglers_text(const JobOutcome& job) {
+  std::string out;
+  std::vector<JobStraggler> list = job.stragglers;
+  std::stable_sort(list.begin(), list.end(),
+                   [](const JobStraggler& a, const JobStraggler& b) { return a.lost_us > b.lost_us; });
+  for (std::size_t i = 0; i < list.size() && i < kMostStragglers; ++i)
+    out += fmt::format("  straggler: {}: {} ({:.1f} us of a step)\n", list[i].what, list[i].reason, list[i].lost_us);
+  if (list.size() > kMostStragglers) out += fmt::format("  and {} more\n", list.size() - kMostStragglers);
+  return out;
+}
+
+Json job_object(const JobOptions& options, const JobOutcome& job) {
+  Json j;
+  j["summary"] = options.summary;
+  j["ranks"] = options.ranks.size();
+  j["steps"] = job.step_ps.size();
+  j["step_ps"] = job.step_ps;
+  j["unfinished"] = job.unfinished;
+  if (!job.failure.empty()) j["failure"] = job.failure;
+  if (job.jct_ps > 0) {
+    j["jct_ps"] = job.jct_ps;
+    j["roofline_ps"] = job.roofline_ps;
+    j["roofline"] = job.network_bound ? "network" : "compute";
+    j["roofline_of"] = job.roofline_of;
+    j["roofline_ratio"] = places(job.roofline_ratio(), 6);
+    j["compute_percent"] = places(100 * job.compute_share(), 4);
+    j["slowed_percent"] = places(100 * job.slowed_share(), 4);
+    j["exposed_percent"] = places(100 * job.exposed_share(), 4);
+  }
+  j["collectives"] = Json::array();
+  for (const JobTraffic& row : job.traffic)
+    j["collectives"].push_back({{"name", row.name},
+                                {"kind", row.kind},
+                                {"collective", row.what},
+                                {"size_B", row.size_B},
+                                {"ranks", row.ranks},
+                                {"count", row.count},
+                                {"mean_us", places(row.mean_us, 3)},
+                                {"max_us", places(row.max_us, 3)},
+                                {"busbw_GBps", places(row.busbw_Bps / 1e9, 6)},
+                                {"min_busbw_GBps", places(row.min_busbw_Bps / 1e9, 6)},
+                                {"slowest", row.slowest}});
+  j["stragglers"] = Json::array();
+  for (const JobStraggler& each : job.stragglers)
+    j["stragglers"].push_back({{"who", each.what}, {"reason", each.reason}, {"lost_us", places(each.lost_us, 3)}});
+  return j;
+}
+
+}  // namespace
+
+std::string report_section(const JobOptions& options, const JobOutcome& job, const Lab&, const WorkloadConfig& config) {
+  return heading(fmt::format("{}: {}, {} on {}", config.name, options.summary, counted(options.ranks.size(), "rank"),
+                             counted(options.hosts.size(), "host"))) +
+         times_text(options, job) + stragglers_text(job) + traffic_table(job);
+}
+
+void write_json(const JobOptions& options, const JobOutcome& job, const Lab&, const WorkloadConfig& config,
+                JsonStream& out) {
+  Json w;
+  w["name"] = config.name;
+  w["job"] = job_object(options, job);
+  out.item(w.dump());
+}
+
+const char* table_schema(std::type_identity<JobOptions>) {
+  return "";
+}
+
+void write_tables(std::type_identity<JobOptions>, const RunResult& result, SqliteFile& file) {
+  const auto is_job = [](const WorkloadOutcome& outcome) { return outcome.as<JobOutcome>() != nullptr; };
+  if (std::none_of(result.workloads.begin(), result.workloads.end(), is_job)) return;
+  file.execute(kJobSchema);
+  SqliteRows steps(file, "INSERT INTO job_step VALUES(?,?,?)");
+  SqliteRows ranks(file, "INSERT INTO job_rank VALUES(?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows collectives(file, "INSERT INTO job_collective VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
+  SqliteRows stragglers(file, "INSERT INTO job_straggler VALUES(?,?,?,?)");
+  for (const WorkloadOutcome& outcome : result.workloads) {
+    const auto* job = outcome.as<JobOutcome>();
+    if (job == nullptr) continue;
+    const std::string& name = outcome.config->name;
+    const auto& options = *outcome.config->as<JobOptions>();
+    for (std::size_t step = 0; step < job->step_ps.size(); ++step) steps.add(name, step, job->step_ps[step]);
+    for (std::size_t rank = 0; rank < job->ranks.size(); ++rank) {
+      const JobRankTime& own = job->ranks[rank];
+      const nccl::RankPlace& place = options.ranks[rank];
+      ranks.add(name, rank, job->machines[place.machine], place.gpu, own.steps, own.compute_ps, own.slowed_ps,
+                own.exposed_ps, own.receive_ps, own.late_ps);
+    }
+    for (const JobTraffic& row : job->traffic)
+      collectives.add(name, row.name, row.kind, row.what, row.size_B, row.ranks, row.count, row.mean_us, row.max_us,
+                      row.busbw_Bps, row.min_busbw_Bps, row.slowest);
+    for (const JobStraggler& each : job->stragglers) stragglers.add(name, each.what, each.reason, each.lost_us);
+  }
+}
+
+std::string failure_text(const JobOptions& options, const JobOutcome& job, const RunResult& run, const Judged& judged) {
+  if (judged({"unfinished"})) return "";
+  if (!job.failure.empty()) return job.failure;
+  const bool cut_short = (run.interrupted || run.cut_off) && run.circular_waits.empty();
+  if (job.unfinished > 0 && !cut_short)
+    return count_text(job.unfinished, options.ranks.size(), "rank") + " did not end, and nothing more would happen";
+  return "";
+}
+
+void add_evidence(const workload::JobOptions& options, const workload::JobOutcome& outcome, const Lab& lab,
+                  const WorkloadConfig& config, Evidence& evidence) {
+  evidence.workloads.back().kind = "job";
+  for (const JobStraggler& each : outcome.stragglers)
+    evidence.stragglers.push_back({config.name, each.what, each.reason, each.lost_us});
+  add_collective_use(lab, options.hosts, config, outcome.use, "", evidence);
+}
+
+}  // namespace weft::lab

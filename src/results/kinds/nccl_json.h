@@ -1,0 +1,12 @@
+// nccl-tests' own JSON (-J).
+#pragma once
+
+#include <string>
+
+#include "workload/collective/nccl_result.h"
+
+namespace weft::lab {
+
+std::string nccl_json(const workload::NcclOptions& options, const workload::NcclResult& result);
+
+}  // namespace weft::lab
