@@ -19,7 +19,7 @@ constexpr std::array<std::uint32_t, 31> kCredits = {0,    1,    2,    3,    4,  
                                                     48,   64,   96,   128,  192,  256,   384,   512,   768,  1024, 1536,
                                                     2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
-// Slower than this is worth a remark: ConnectX-5 and later take microseconds, ConnectX-4 Lx hundreds (Lumina).
+// Slower than this is worth a remark: ConnectX-5 and later take microseconds, ConnectX-4 Lx hundreds ([lumina-paper]).
 constexpr std::int64_t kSlowNak_ns = 100'000;
 
 bool is_reserved(std::uint8_t syndrome) {

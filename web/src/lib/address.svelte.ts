@@ -103,7 +103,7 @@ class Address {
     this.read();
   }
 
-  // What the views of one run share.
+  // State that the views of one run share.
   keep(): Record<string, string> {
     return Object.fromEntries(
       ['at', 'from', 'to', 'flows'].filter((name) => name in this.parameters).map((name) => [name, this.parameters[name]]),

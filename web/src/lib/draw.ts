@@ -230,7 +230,7 @@ export function queueBar(c: Context, t: Theme, x: number, y: number, w: number, 
   if (q) thresholdLines(c, t, x, y, w, h, up, most, q);
 }
 
-// What the ingress priority group of a port holds: a narrow bar beside its queue, by the limit at which the port asks for
+// Fill of the ingress priority group of a port: a narrow bar beside its queue, by the limit at which the port asks for
 // XOFF, which is the line across. Above it is headroom.
 const groupScale = 1.275; // limits in the height of the bar
 export const groupWidth = (w: number) => Math.max(2, Math.min(5, w * 0.4));

@@ -1,4 +1,4 @@
-// What GET /api/runs/ID/explain answers, as far as the page reads it (docs/explain.md).
+// Answer of GET /api/runs/ID/explain, as far as the page reads it (docs/explain.md).
 export interface ExplainedFlow {
   flow: string;
   from: string;

@@ -1,4 +1,4 @@
-// What the fabric's canvas shows, for tests (`canvas.weft`): its labels, and position and values of the link and queue of
+// Content of the fabric's canvas, for tests (`canvas.weft`): its labels, and position and values of the link and queue of
 // a port.
 import { groupAt, queueAt, valuesOf, type Label, type Painter } from './fabric-paint';
 import { route, type Point } from './fabric-route';

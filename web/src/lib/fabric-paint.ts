@@ -135,7 +135,7 @@ export function queueAt(port: string, m: Moments | null, bin: number): number {
   const i = m?.index.get(port);
   return m === null || i === undefined || bin < 0 ? 0 : (m.queue[i * m.bins + bin] / 255) * m.most[i];
 }
-// What the fullest priority group of a port holds, by its XOFF limit at that time.
+// Fill of the fullest priority group of a port, by its XOFF limit at that time.
 export function groupAt(port: string, m: Moments | null, bin: number): number {
   const i = m?.index.get(port);
   return m === null || i === undefined || bin < 0 ? 0 : m.group[i * m.bins + bin] / XOFF;

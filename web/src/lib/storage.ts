@@ -1,4 +1,4 @@
-// What this browser keeps of the page. Browsers that show a file in a sandbox have no storage: then nothing is kept.
+// Settings that this browser keeps of the page. Browsers that show a file in a sandbox have no storage: then nothing is kept.
 function attempt<T>(action: (storage: Storage) => T, otherwise: T): T {
   try {
     return action(localStorage);
