@@ -110,7 +110,7 @@ inline void expect_go_back_n(const LabRun& run) {
       next = psn_after(next);
     }
     // A NAK that another follows at once need not be answered itself.
-    EXPECT_TRUE(begun || i + 1 < naks.size()) << "nothing was sent again after frame " << naks[i]->number;
+    EXPECT_TRUE(begun || i + 1 < naks.size()) << "nothing was retransmitted after frame " << naks[i]->number;
   }
 }
 

@@ -53,13 +53,13 @@ void CmCheck::judge_retries(const CmConnection& connection, const std::string& w
                   remedies});
   };
   if (connection.despite_mra.frame != 0)
-    add(fmt::format("the REQ was sent again {} after an MRA that asks to wait {} (service timeout {})",
+    add(fmt::format("the REQ was retransmitted {} after an MRA that asks to wait {} (service timeout {})",
                     cm_time_text(connection.despite_mra.time_ns - connection.mra_ns),
                     cm_time_text(cm_time_ns(connection.service_timeout)), connection.service_timeout),
         connection.despite_mra, 1);
   // Half: implementations round the timeout to milliseconds.
   if (connection.soonest.frame != 0 && connection.least_gap_ns < timeout_ns / 2)
-    add(fmt::format("the REQ was sent again after {}; its remote CM response timeout {} is {}",
+    add(fmt::format("the REQ was retransmitted after {}; its remote CM response timeout {} is {}",
                     cm_time_text(connection.least_gap_ns), connection.response_timeout, cm_time_text(timeout_ns)),
         connection.soonest, connection.requests);
   if (connection.requests > connection.max_retries + 1)

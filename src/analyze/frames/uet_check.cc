@@ -89,7 +89,7 @@ void UetCheck::see_request(const Frame& frame, const wire::Pds& pds) {
   if (!again) {
     // Out of order: several paths are how UET works. Or lost before this point, and retransmitted.
     if (pds.retransmitted && (asked & bit) == 0 && is_behind(context->first, pds.psn))
-      note(kTimeout, frame, fmt::format("PSN {} sent again, and no NACK or SACK asked for it", pds.psn));
+      note(kTimeout, frame, fmt::format("PSN {} retransmitted, and no NACK or SACK asked for it", pds.psn));
   } else if (!pds.retransmitted) {
     note(kDuplicate, frame, fmt::format("PSN {} again, without the RETX flag", pds.psn));
   } else if ((asked & bit) == 0) {
@@ -151,8 +151,8 @@ void UetCheck::finish(const Addresses&, Findings& findings) const {
        "show interfaces counters trim; show queue counters --trim: at which port; fewer senders, or a lower NSCC "
        "target "
        "delay"},
-      {"uet.timeout", "packet was sent again though no NACK or SACK asked for it",
-       "packets were sent again though no NACK or SACK asked for them",
+      {"uet.timeout", "packet was retransmitted though no NACK or SACK asked for it",
+       "packets were retransmitted though no NACK or SACK asked for them",
        "the answers were lost, or the retransmission timeout is too short", "NIC",
        "raise the retransmission timeout of the PDC; look for drops of the control class"},
       {"uet.duplicate", "packet came twice without the RETX flag", "packets came twice without the RETX flag",

@@ -61,7 +61,7 @@ void find_twice(const SideView& view, SideFindings& out) {
   const std::uint32_t spurious = count_of(near, Trouble::kSpurious) + sent_twice(view);
   if (spurious == 0) return;
   out.add(view.place, {"psn.spurious",
-                       fmt::format("{} packets were sent again without a NAK, a timeout or a loss",
+                       fmt::format("{} packets were retransmitted without a NAK, a timeout or a loss",
                                    spurious == 1 ? "once" : fmt::format("{} times", spurious)),
                        "the requester's timer is shorter than the path, or its firmware repeats what was acknowledged",
                        spurious,
@@ -98,7 +98,7 @@ void find_not_captured(const SideView& view, SideFindings& out) {
 }  // namespace
 
 std::string again_text(const RcFlow& flow) {
-  if (flow.retransmitted == 0) return "; nothing was sent again";
+  if (flow.retransmitted == 0) return "; nothing was retransmitted";
   std::string text;
   const auto put = [&text](std::uint32_t count, std::string_view what) {
     if (count > 0) text += fmt::format("{}{} after {}", text.empty() ? " (" : ", ", count, what);
@@ -106,7 +106,7 @@ std::string again_text(const RcFlow& flow) {
   put(count_of(flow, Trouble::kAfterNak), "a NAK");
   put(count_of(flow, Trouble::kTimeout), "a timeout");
   put(count_of(flow, Trouble::kImpliedNak), "responses that were missing");
-  return fmt::format("; {} sent again{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
+  return fmt::format("; {} retransmitted{}{}", counted(flow.retransmitted, "packet was", "packets were"), text,
                      text.empty() ? "" : ")");
 }
 

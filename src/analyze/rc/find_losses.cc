@@ -33,11 +33,11 @@ std::vector<Evidence> story_of(const SideView& view, const RcFlow& after) {
                   evidence_of(view.context, view.responder(), Trouble::kSequenceNak, "NAK, PSN {psn} expected"), 1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kAfterNak,
-                              "PSN {psn} and what follows sent again: {packets}"),
+                              "PSN {psn} and what follows retransmitted: {packets}"),
                   1);
   append_evidence(evidence,
                   evidence_of(view.context, view.requester(), Trouble::kTimeout,
-                              "PSN {psn} sent again after {time} without an answer"),
+                              "PSN {psn} retransmitted after {time} without an answer"),
                   1);
   return evidence;
 }
@@ -103,7 +103,7 @@ std::vector<PathLoss> lost_answers(const SideView& view) {
         {},      false,
         &before, &after};
     loss.evidence = evidence_of(view.context, view.requester(), Trouble::kTimeout,
-                                "PSN {psn} sent again after {time} without an answer");
+                                "PSN {psn} retransmitted after {time} without an answer");
     if (loss.evidence.empty())
       loss.evidence.push_back({before.last_answer_frame, before.last_answer_ns, view.context.point_of(before),
                                "the last answer at this point"});
@@ -215,7 +215,7 @@ void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
 
 void find_answers_not_needed(const SideView& view, const PathLoss& loss, SideFindings& out) {
   const std::string what =
-      fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was sent again for want of them", loss.packets,
+      fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was retransmitted for want of them", loss.packets,
                   view.responder().answers, loss.where);
   SideFinding alone{
       "capture.lost", what,          "the capture missed them, or they were lost where a later ACK makes up for them",
@@ -243,7 +243,7 @@ void find_never_sent(const SideView& view, SideFindings& out) {
   out.add(view.place, {"psn.gap",
                        fmt::format("{} skipped and never sent, though packets behind were",
                                    counted(packets, "PSN was", "PSNs were")),
-                       "the requester skips PSNs, or the packets were lost before the capture and never sent again",
+                       "the requester skips PSNs, or the packets were lost before the capture and never retransmitted",
                        packets,
                        evidence_of(view.context, near, Trouble::kGap, "PSN {psn}: {packets} before it {are} missing"),
                        {firmware_remedy("the requester, " + view.requester_address)}});

@@ -264,7 +264,7 @@ bool find_size_limit(const SideView& view, SideFindings& out) {
            "an MTU on the way is smaller than these packets: a switch port, a VLAN interface or a tunnel without jumbo "
            "frames drops them, and RoCE packets are never fragmented",
            limit->attempts,
-           evidence_of(context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer"),
+           evidence_of(context, near, Trouble::kTimeout, "PSN {psn} retransmitted after {time} without an answer"),
            {{"host", fmt::format("ping -M do -s {} {}: what does not pass it is too large; ip link show dev IFACE",
                                  limit->lost_B + kBthAndIcrc_B,
                                  limit->is_response ? view.requester_address : view.responder_address)},

@@ -20,7 +20,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
     const FlowTrouble& trouble = *near.trouble;
     out.add(view.place,
             {"livelock.no-progress",
-             fmt::format("{} times in a row sent again from the same packet on, {} packets in {}: nothing completes",
+             fmt::format("{} times in a row retransmitted from the same packet on, {} packets in {}: nothing completes",
                          trouble.most_restarts, trouble.most_restart_packets, duration_text(trouble.most_restart_ns)),
              "each attempt loses a packet before the message is complete, and the requester begins anew (go-back-0)",
              trouble.most_restarts,
@@ -40,7 +40,7 @@ void find_recovery(const SideView& view, SideFindings& out) {
   const std::uint32_t selective = count_of(near, Trouble::kSelective);
   if (selective > 0 && 2 * selective >= count_of(near, Trouble::kAfterNak))
     out.add(view.place, {"recovery.selective",
-                         fmt::format("only what was missing was sent again, {} of {} times", selective,
+                         fmt::format("only what was missing was retransmitted, {} of {} times", selective,
                                      count_of(near, Trouble::kAfterNak)),
                          "",
                          selective,

@@ -51,7 +51,7 @@ void find_rnr(const SideView& view, SideFindings& out) {
   if (const std::uint32_t early = count_of(near, Trouble::kRnrEarly); early > 0)
     out.add(view.place,
             {"rnr.early",
-             fmt::format("{} sent again before the timer of the RNR NAK had passed", counted(early, "time")),
+             fmt::format("{} retransmitted before the timer of the RNR NAK had passed", counted(early, "time")),
              "the requester does not wait as the responder asked",
              early,
              evidence_of(view.context, near, Trouble::kRnrEarly, "PSN {psn} again after {time}"),
@@ -59,7 +59,7 @@ void find_rnr(const SideView& view, SideFindings& out) {
   const std::int64_t quiet_ns = view.context.capture.last_ns - near.rnr_ns;
   if (near.rnr_open && quiet_ns > 4 * near.rnr_timer_ns + 100'000)
     out.add(view.place, {"rnr.exhausted",
-                         fmt::format("PSN {} was refused {} in a row and not sent again in {}", near.rnr_psn,
+                         fmt::format("PSN {} was refused {} in a row and not retransmitted in {}", near.rnr_psn,
                                      counted(near.rnr_in_a_row, "time"), duration_text(quiet_ns)),
                          "rnr_retry is used up: the queue pair is in error and the work request ends with "
                          "IBV_WC_RNR_RETRY_EXC_ERR (13)",

@@ -87,7 +87,7 @@ std::string setting_text(const TimerWaits& waits) {
         duration_text(waits.shortest_ns), duration_text(waits.longest_ns));
   const int n = waits.exponent;
   if (waits.only_first && is_adaptive_first(waits.shortest_ns) && is_adaptive_first(waits.longest_ns))
-    return "; ConnectX firmware sends again for the first time after 2 to 8.4 ms, whatever timeout is set (adaptive "
+    return "; ConnectX firmware retransmits for the first time after 2 to 8.4 ms, whatever timeout is set (adaptive "
            "retransmission: hw_counters/roce_adp_retrans)" +
            (n == 0 ? std::string() : fmt::format("; of another NIC it is 4.096 us x 2^{} (timeout {})", n, n));
   if (n == 0)
@@ -156,7 +156,7 @@ void find_timeouts(const SideView& view, SideFindings& out) {
   const std::int64_t last_ns = near.trouble->waits.back().ns;
   const bool gave_up = near.timeouts_in_a_row >= kMostRetries || (near.timeouts_in_a_row > 0 && quiet_ns > 4 * last_ns);
   std::vector<Evidence> evidence =
-      evidence_of(view.context, near, Trouble::kTimeout, "PSN {psn} sent again after {time} without an answer");
+      evidence_of(view.context, near, Trouble::kTimeout, "PSN {psn} retransmitted after {time} without an answer");
   if (gave_up) {
     const RcFlow& far = view.responder();
     const bool silent = far.answers == 0;
@@ -201,7 +201,7 @@ void find_timeouts(const SideView& view, SideFindings& out) {
                          fmt::format("waits for an answer differ more than one timeout allows: up to {}",
                                      duration_text(waits.longest_ns)),
                          "the requester's timers do not follow the timeout of the queue pair", timeouts,
-                         evidence_of(view.context, near, Trouble::kTimeout, "PSN {psn} sent again after {time}"),
+                         evidence_of(view.context, near, Trouble::kTimeout, "PSN {psn} retransmitted after {time}"),
                          timeout_remedies(view)});
 }
 

@@ -162,8 +162,8 @@ void count_side(const RcSide& side, Looked& looked) {
 }
 
 void judge_transport(const Looked& looked, const RcTransport& transport, Findings& findings) {
-  // The column "sent again" is explained by a finding; otherwise it is neither healthy nor not.
-  constexpr std::string_view kNoReason = "packets were sent again, and nothing here says why";
+  // The column "retransmitted" is explained by a finding; otherwise it is neither healthy nor not.
+  constexpr std::string_view kNoReason = "packets were retransmitted, and nothing here says why";
   constexpr std::string_view kNoConnection = "no packet of a connection (RC, XRC, UC)";
   findings.judge("opcode-sequence", looked.messages, "messages", kNoConnection);
   findings.judge("message-length", looked.writes, "messages", "no RDMA WRITE from its first packet on");
@@ -179,7 +179,7 @@ void judge_transport(const Looked& looked, const RcTransport& transport, Finding
                  transport.unpaired_rnrs() > 0 ? "RNR NAKs, and not the requests that they answer" : "no RNR NAK");
   findings.judge("timeout", looked.timeouts, "timeouts", "no retransmission after a timeout");
   findings.judge("recovery", looked.recoveries, "retransmissions",
-                 looked.unexplained > 0 ? kNoReason : "no packet was sent again");
+                 looked.unexplained > 0 ? kNoReason : "no packet was retransmitted");
   findings.judge("nak-latency", looked.nak_latencies, "NAKs", "no NAK with its gap or its retransmission");
   findings.judge("livelock", looked.flows, "connections", "no reliable connection");
 }
@@ -201,7 +201,7 @@ void find_inexact_order(const RcContext& context, Findings& findings) {
                                         "{} of them closer to their neighbours than the wire allows or behind their "
                                         "own ACK",
                                         each.impossible)
-                                  : "and no NAK asked for them, nor was anything sent again";
+                                  : "and no NAK asked for them, nor was anything retransmitted";
     findings.add(
         {"capture.order",
          at.name.empty() ? at.file : at.name,

@@ -76,7 +76,7 @@ std::string duration_text(std::int64_t ns);
 // NIC at fault, as a command line needs it: the words that all remedies for a wrong NIC share.
 Remedy firmware_remedy(std::string_view who);
 
-// "; 3 packets were sent again (2 after a NAK, 1 after a timeout)"
+// "; 3 packets were retransmitted (2 after a NAK, 1 after a timeout)"
 std::string again_text(const RcFlow& flow);
 Remedy capture_remedy();
 

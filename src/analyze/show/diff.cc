@@ -27,7 +27,7 @@ constexpr std::array<Figure, 14> kFigures = {{
     {"smallest message", "B", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.message_B_least); }},
     {"largest message", "B", 1, 0, 0.5, [](const Conversation& c) { return static_cast<double>(c.message_B_most); }},
     {"goodput", "Gb/s", 1e-9, 0.05, 0, [](const Conversation& c) { return c.goodput_bps; }},
-    {"packets sent again", "", 1, 0.1, 0.5, [](const Conversation& c) { return static_cast<double>(c.retransmitted); }},
+    {"packets retransmitted", "", 1, 0.1, 0.5, [](const Conversation& c) { return static_cast<double>(c.retransmitted); }},
     {"NAKs", "", 1, 0.1, 0.5, [](const Conversation& c) { return static_cast<double>(c.naks); }},
     {"CE marks", "", 1, 0.1, 0.5, [](const Conversation& c) { return static_cast<double>(c.ce_marked); }},
     {"CNPs", "", 1, 0.1, 0.5, [](const Conversation& c) { return static_cast<double>(c.cnps); }},

@@ -51,7 +51,7 @@ std::string uet_info(const Frame& frame) {
   if (!pds) return "cut";
   const char* kind = pds->is_request() ? "request" : pds->is_ack() ? "ACK" : pds->is_nack() ? "NACK" : "control";
   return fmt::format("{}, PDC {} > {}, PSN {}{}{}", kind, pds->source_id, pds->destination_id, pds->psn,
-                     pds->retransmitted ? ", sent again" : "", frame.is_trimmed ? ", trimmed" : "");
+                     pds->retransmitted ? ", retransmitted" : "", frame.is_trimmed ? ", trimmed" : "");
 }
 
 const char* transport_name(const Frame& frame) {

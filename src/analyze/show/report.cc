@@ -74,7 +74,7 @@ void put_conversations(const Analysis& analysis, std::string& out) {
   if (analysis.conversations.empty()) return;
   out += fmt::format("\nconversations: {}\n", analysis.conversations.size());
   std::vector<std::vector<std::string>> rows = {
-      {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "sent again", "CE", "CNP"}};
+      {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "retransmitted", "CE", "CNP"}};
   for (const Conversation& each : analysis.conversations) {
     if (rows.size() > kMostConversationsShown) break;
     const bool has_size = each.messages > 0 && each.sizes_known;

@@ -51,7 +51,7 @@ TEST_F(CopiesTest, ChangedPathIsNoCopy) {
   EXPECT_EQ(see(100, 64), 0u);
   EXPECT_EQ(see(101, 62), 0u);
   EXPECT_EQ(see(102, 62), 0u);
-  EXPECT_EQ(see(101, 62), 0u) << "sent again on the new path";
+  EXPECT_EQ(see(101, 62), 0u) << "retransmitted on the new path";
 }
 
 TEST_F(CopiesTest, PortWithDirectionsHasNoCopies) {
@@ -99,7 +99,7 @@ TEST_F(BridgedCopiesTest, SentAgainIsNoCopy) {
     see_at(10'000 * i, i);
     EXPECT_EQ(see_at(10'000 * i + 2'000, i), 1u);
   }
-  EXPECT_EQ(see_at(1'000'000, 99), 0u) << "sent again";
+  EXPECT_EQ(see_at(1'000'000, 99), 0u) << "retransmitted";
   EXPECT_EQ(see_at(1'002'000, 99), 1u) << "and that mirrored twice";
 }
 
