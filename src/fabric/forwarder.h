@@ -1,7 +1,7 @@
 // The software side of a forwarder, as far as no switch is needed: RX rings, interrupts, NAPI polls on softirq CPUs,
 // and behind them the qdisc and the byte queue limit of each port. Times go in and out; who owns it
-// (switch/software_path.h) keeps the timers and moves the packets. One RX queue per port and CPU: a flow stays on one of
-// them (RSS). Not modelled: adaptive moderation, busy polling, GRO, more than one TX queue per port, what else wants
+// (switch/software_path.h) keeps the timers and moves the packets. One RX queue per port and CPU: a flow stays on one
+// of them (RSS). Not modelled: adaptive moderation, busy polling, GRO, more than one TX queue per port, what else wants
 // the CPU.
 #pragma once
 

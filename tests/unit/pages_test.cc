@@ -69,7 +69,7 @@ TEST(Pages, NamedFilesExist) {
   EXPECT_GT(named, 150u);
 }
 
-TEST(Pages, SayWhereTwelveThingsAreAdded) {
+TEST(Pages, PlacesOfTwelveThingsAreNamed) {
   const std::string page = text_of(std::string(WEFT_SOURCE_DIR) + "/docs/ARCHITECTURE.md");
   const std::size_t begin = page.find("\n## Where would I add …?\n");
   ASSERT_NE(begin, page.npos);
@@ -79,7 +79,7 @@ TEST(Pages, SayWhereTwelveThingsAreAdded) {
   for (const std::string& row : rows) EXPECT_FALSE(paths_in(row).empty()) << row << " names no file";
 }
 
-TEST(Pages, PathsAreTold) {
+TEST(Pages, PathsInBackquotes) {
   EXPECT_EQ(
       paths_in("`nic/transport.h`, `src/nic/`, `a/b`, `nic::Device`, `gear/emit/VENDOR.cc`\n```\n`nic/x.h`\n```\n"),
       (std::vector<std::string>{"nic/transport.h", "src/nic/"}));

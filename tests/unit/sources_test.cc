@@ -109,7 +109,7 @@ bool is_citation(const Document& document, const std::string& name) {
   return document.path.ends_with(".md") || document.path.starts_with("catalog/") || name.find('-') != name.npos;
 }
 
-TEST(Sources, WhatIsCitedIsListedAndTheOtherWayRound) {
+TEST(Sources, CitedNamesAreListedAndListedNamesCited) {
   const std::set<std::string> names = listed();
   EXPECT_GE(names.size(), 70u);
   std::set<std::string> used;
@@ -127,7 +127,7 @@ TEST(Sources, WhatIsCitedIsListedAndTheOtherWayRound) {
   for (const std::string& name : names) EXPECT_EQ(used.count(name), 1u) << "nothing cites [" << name << "]";
 }
 
-TEST(Sources, EachRowHasNameTitleAndPlace) {
+TEST(Sources, RowsHaveTitleAndPlace) {
   std::istringstream lines(sources());
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("| <a id=")) continue;
@@ -138,7 +138,7 @@ TEST(Sources, EachRowHasNameTitleAndPlace) {
   }
 }
 
-TEST(Sources, PagesLinkWhatTheyCite) {
+TEST(Sources, PagesLinkCitedNames) {
   const std::set<std::string> names = listed();
   for (const Document& document : documents()) {
     if (!document.path.ends_with(".md") || document.path == "docs/sources.md") continue;
@@ -156,7 +156,7 @@ TEST(Sources, PagesLinkWhatTheyCite) {
   }
 }
 
-TEST(Sources, NumbersOfInsidersAreGone) {
+TEST(Sources, InsiderNumbersAreGone) {
   const std::vector<std::string> gone = {
       R"(\b[Ff]acts (sheet|[A-Z]+ ?[0-9]|[0-9VM]))", R"((first|second|third|fourth) seed\b)",
       R"(\b(V1|V7|V1[012]|V2[23]|M[1-9]|M1[0-9]|M2[0-4])\b)", R"(listings? [0-9]{6})"};
@@ -183,7 +183,7 @@ TEST(Sources, StandardsAndPapersAreListed) {
   for (const std::string& name : wanted) EXPECT_NE(sources().find(name), std::string::npos) << name;
 }
 
-TEST(Sources, CitationIsToldFromLinkAndSubscript) {
+TEST(Sources, CitationsDifferFromLinksAndSubscripts) {
   EXPECT_EQ(cited("fitted on [mcornea-lab]: 1.41; [page](page.md), a[i], [x]: sources.md#x, ([nccl] tuning.cc)"),
             (std::set<std::string>{"mcornea-lab", "nccl", "x"}));
   EXPECT_EQ(cited("end\n[nccl]: sources.md#nccl\n"), (std::set<std::string>{}));

@@ -215,8 +215,8 @@ void find_reads_lost(const SideView& view, bool is_told, SideFindings& out) {
 
 void find_answers_not_needed(const SideView& view, const PathLoss& loss, SideFindings& out) {
   const std::string what =
-      fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was retransmitted for want of them", loss.packets,
-                  view.responder().answers, loss.where);
+      fmt::format("{} of {} answers (ACKs, NAKs) missing {}, and nothing was retransmitted for want of them",
+                  loss.packets, view.responder().answers, loss.where);
   SideFinding alone{
       "capture.lost", what,          "the capture missed them, or they were lost where a later ACK makes up for them",
       loss.packets,   loss.evidence, {capture_remedy()}};

@@ -65,8 +65,8 @@ void check_retransmissions(const HostState& host, const NicPort& port, Findings&
   }
   if (const auto* errors = counter(port, "req_transport_retries_exceeded")) evidence.push_back(errors->from);
   if (!evidence.empty())
-    findings.add("retransmissions", host.name + " " + port.name(), "RDMA packets were lost on the way and retransmitted",
-                 evidence,
+    findings.add("retransmissions", host.name + " " + port.name(),
+                 "RDMA packets were lost on the way and retransmitted", evidence,
                  {"look for drops at the switches: show priority-group drop counters, show interfaces counters",
                   "capture one pair and look: weft perftest, tshark"});
 }
