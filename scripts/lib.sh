@@ -149,10 +149,11 @@ fuzz_targets() {
   done
   return 0
 }
-# What runs on more than one thread: the engine, the world split into domains, the page's server.
+# What runs on more than one thread: the engine, the world split into domains, the connections and tasks of the page's
+# server.
 thread_test_targets() {
   compgen -G 'tests/unit/engine/*_test.cc' >/dev/null && echo engine_test
-  compgen -G 'tests/unit/serve/*_test.cc' >/dev/null && echo serve_test
+  compgen -G 'tests/unit/serve/*_test.cc' >/dev/null && echo server_threads_test
   local source
   for source in tests/{unit,property,labs}/*domain*_test.cc; do
     [[ -e $source ]] && basename "$source" .cc
