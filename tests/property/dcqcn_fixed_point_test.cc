@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 #include "support/dcqcn_bottleneck.h"
-#include "support/sanitized.h"
 
 namespace weft::nic {
 namespace {
@@ -51,20 +50,16 @@ void expect_fixed_point(const DcqcnLink& link, int flows) {
   EXPECT_GT(measured.total_bps, 0.997 * link.capacity_bps) << flows;
 }
 
-// Under a sanitizer one number of flows of each ramp: it takes the same code.
 void expect_fixed_points(const DcqcnLink& link, std::initializer_list<int> flow_counts) {
-  for (const int flows : flow_counts) {
-    expect_fixed_point(link, flows);
-    if (support::kSanitized) break;
-  }
+  for (const int flows : flow_counts) expect_fixed_point(link, flows);
 }
 
 TEST(DcqcnFixedPoint, PaperRampHoldsTwoToTenFlows) {
-  expect_fixed_points(ramp(200e3, 0.01), {2, 3, 4, 6, 8, 10});
+  expect_fixed_points(ramp(200e3, 0.01), {2, 6, 10});
 }
 
 TEST(DcqcnFixedPoint, RampOfDoubleLengthHoldsMoreFlows) {
-  expect_fixed_points(ramp(400e3, 0.02), {2, 6, 12, 14, 16});
+  expect_fixed_points(ramp(400e3, 0.02), {2, 12, 16});
 }
 
 TEST(DcqcnFixedPoint, LongFlatRampHoldsSixtyFourFlows) {
@@ -78,7 +73,6 @@ TEST(DcqcnFixedPoint, FluidModelIsTooLow) {
     const double ratio = simulate(DcqcnLink{}, flows).queue_B / support::fluid_fixed_point(DcqcnLink{}, flows).queue_B;
     EXPECT_GT(ratio, 1.15) << flows;
     EXPECT_LT(ratio, 1.40) << flows;
-    if (support::kSanitized) break;
   }
 }
 
