@@ -60,6 +60,13 @@ need_packages() {
 
 cores() { nproc 2>/dev/null || echo 2; }
 
+# patience SECONDS: a limit for what takes much less on an idle machine, and longer the more others run on this one.
+patience() {
+  local load=0 rest
+  [[ -r /proc/loadavg ]] && read -r load rest </proc/loadavg
+  echo $(($1 + $1 * ${load%.*} / $(cores)))
+}
+
 # configure PRESET BUILD_DIR [-D…]: once, or again when the cache was made with other options.
 configure() {
   local preset=$1 dir=$2

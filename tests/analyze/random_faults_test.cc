@@ -131,7 +131,8 @@ TEST_P(RandomFaults, LatePacketsAreNotLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Analyze, RandomFaults, testing::Range(1, 13));
+INSTANTIATE_TEST_SUITE_P(Analyze, RandomFaults, testing::Range(1, 13),
+                         [](const auto& info) { return std::to_string(info.param); });
 
 }  // namespace
 }  // namespace weft::planted

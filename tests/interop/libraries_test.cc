@@ -13,7 +13,8 @@ class Libraries : public ::testing::TestWithParam<const char*> {
  protected:
   Live world_{"two-node-25g.yaml", std::string("--clock ") + GetParam()};
 };
-INSTANTIATE_TEST_SUITE_P(Clocks, Libraries, ::testing::Values("virtual", "wall"));
+INSTANTIATE_TEST_SUITE_P(Clocks, Libraries, ::testing::Values("virtual", "wall"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST_P(Libraries, GlooReducesAndBroadcasts) {
   for (const std::string transport : {"tcp", "ibverbs"}) {

@@ -149,7 +149,7 @@ TEST_F(ProgramWorkload, InterruptedRunEndsProgramsAndWritesReport) {
       - {node: vm00, command: "sh -c 'echo pid $$; exec ib_write_bw -F -x 3 -D 50'"}
       - {node: vm01, start: 1 ms, command: ib_write_bw -F -x 3 -D 50 vm00}
 )"),
-                         test::timeout(4, "--preserve-status -k 600 -s INT"));
+                         "timeout --preserve-status -k 600 -s INT " + std::to_string(4 * test::slowdown()) + " ");
   EXPECT_EQ(cut.status, 130) << cut.report;
   EXPECT_TRUE(says(cut, "FAILED: was stopped with the run")) << cut.report;
   const std::vector<std::string> pid = test::match(cut.report, "pid ([0-9]+)");

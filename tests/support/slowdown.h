@@ -2,21 +2,37 @@
 // WEFT_TEST_SLOWDOWN, 1 where it is not set, multiplies every such time.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <string>
+#include <thread>
 
 namespace weft::test {
 
-template <typename Time>
-Time slowed(Time wait) {
+inline int slowdown() {
   const char* factor = std::getenv("WEFT_TEST_SLOWDOWN");
-  return wait * (factor == nullptr ? 1 : std::atoi(factor));
+  return factor == nullptr ? 1 : std::atoi(factor);
+}
+
+// A time that something is given before the next thing happens.
+inline std::chrono::milliseconds slowed(std::chrono::milliseconds wait) {
+  return wait * slowdown();
+}
+
+// A limit of seconds or tries, for what takes much less on an idle machine: longer by what waits for each core.
+inline int slowed(int limit) {
+  double load = 0;
+  std::ifstream("/proc/loadavg") >> load;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return limit * slowdown() * (1 + static_cast<int>(load) / cores);
 }
 
 // What a program computes between two calls is taken for spinning on a machine this slow (100 ms of CPU time, or 0.5
 // ms; docs/mechanisms/virtual-time.md). Its results are then right, but not the same digits twice, and it says so.
 inline bool may_be_taken_for_spinning() {
-  return slowed(1) > 1;
+  return slowdown() > 1;
 }
 
 // The command that ends another one after so many seconds.
