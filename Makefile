@@ -42,7 +42,7 @@ other-arch: ## tests of what programs load, on Debian of the other architecture 
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_asan; \
-	  mapfile -t targets < <(fuzz_targets); build build-asan "$${targets[@]}"; \
+	  mapfile -t targets < <(fuzz_targets); build build-asan weft_fuzz; \
 	  for target in "$${targets[@]}"; do fuzz_one "$$target" $(FUZZ_SECONDS); done
 
 asan: ## unit tests and short fuzzing under ASan and UBSan

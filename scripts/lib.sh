@@ -149,6 +149,7 @@ asan_test_targets() {
   printf '%s\n' "${slow[@]}"
   unit_test_targets | grep -vxF "$(printf '%s\n' "${slow[@]}")"
 }
+# The targets of weft_fuzz.
 fuzz_targets() {
   local source
   for source in tests/fuzz/*_fuzz.cc; do
@@ -188,7 +189,7 @@ fuzz_one() {
   done
   # The world of program_fuzz lives on from input to input; a search for leaks after each would take a second.
   [[ $target == program_fuzz ]] && set -- "$@" -detect_leaks=0
-  sanitized "build-asan/$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
+  sanitized build-asan/weft_fuzz --target="$target" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -print_final_stats=1 \
     -artifact_prefix="build-asan/$target-" "$@" "$found" "${seeds[@]}"
 }
 

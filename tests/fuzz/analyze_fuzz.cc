@@ -12,6 +12,7 @@
 #include "analyze/show/packet_line.h"
 #include "analyze/show/packet_tree.h"
 #include "fuzz/fuzz_input.h"
+#include "fuzz/targets.h"
 #include "pcap/capture_stream.h"
 #include "pcap/link_type.h"
 
@@ -110,7 +111,7 @@ void as_packets(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::analyze_fuzz(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(data, size);
   as_file(bytes);
   as_packets(bytes);

@@ -6,9 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "fuzz/targets.h"
 #include "workload/job/chakra.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::chakra_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;
   if (size == 0) return 0;
   const std::size_t ranks = 1 + data[0] % 4;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "fuzz/targets.h"
 #include "workload/flow/matrix.h"
 
 namespace {
@@ -38,7 +39,7 @@ void check_problems(const std::vector<MatrixProblem>& problems) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::cm_fuzz(const std::uint8_t* data, std::size_t size) {
   const auto matrix = read_flow_matrix(std::string_view(reinterpret_cast<const char*>(data), size));
   if (matrix) {
     check_matrix(*matrix);

@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "fabric/link.h"
 #include "fuzz/fuzz_input.h"
+#include "fuzz/targets.h"
 #include "nic/device.h"
 #include "support/models.h"
 #include "support/roce_record.h"
@@ -482,7 +483,7 @@ class World {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::connection_fuzz(const std::uint8_t* data, std::size_t size) {
   Input input(data, size);
   World world(input);
   for (std::size_t i = 0; i < kMaxSteps && !input.empty(); ++i) world.step();

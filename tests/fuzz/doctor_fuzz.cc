@@ -5,10 +5,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "fuzz/targets.h"
 #include "gear/bundle/files.h"
 #include "gear/doctor/pairs.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::doctor_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::gear;
   const std::string all(reinterpret_cast<const char*>(data), size);
   const std::size_t border = all.find("\n%\n");

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "fuzz/targets.h"
 #include "wire/bytes.h"
 #include "wire/erspan.h"
 #include "wire/ethernet.h"
@@ -94,7 +95,7 @@ void check_telemetry(Bytes bytes) {
 }  // namespace
 }  // namespace weft::wire
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::frame_fuzz(const std::uint8_t* data, std::size_t size) {
   const weft::wire::Bytes bytes(data, size);
   weft::wire::check_v2(bytes);
   weft::wire::check_v1(bytes);

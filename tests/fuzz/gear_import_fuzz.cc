@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "fuzz/targets.h"
 #include "gear/import/clab.h"
 #include "gear/import/sonic.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::gear_import_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft;
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "fuzz/targets.h"
 #include "labfile/knobs.h"
 #include "labfile/reader.h"
 #include "support/lab_mutations.h"
@@ -65,9 +66,7 @@ void check_problems(const std::vector<Problem>& problems) {
 
 }  // namespace
 
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t room);
-
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
+std::size_t weft::fuzz::mutate_lab(std::uint8_t* data, std::size_t size, std::size_t room, unsigned seed) {
   static YamlNode donor;  // the last lab before this one
   ProblemList problems;
   const std::string_view input(reinterpret_cast<const char*>(data), size);
@@ -83,7 +82,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   return text.size();
 }
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::lab_fuzz(const std::uint8_t* data, std::size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   std::vector<std::string> parts;
   for (std::size_t end = 0; end != std::string_view::npos;

@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "fuzz/targets.h"
 #include "wire/cm_mad.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::mad_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::wire;
   const Bytes bytes(data, size);
   if (const auto message = parse_cm_mad(bytes)) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "catalog/catalog.h"
+#include "fuzz/targets.h"
 #include "nccl/decide/communicator.h"
 #include "nccl/text/graph_xml.h"
 #include "nccl/text/topology_xml.h"
@@ -24,7 +25,7 @@ weft::nccl::Machine two_gpus() {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::nccl_fuzz(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   static const weft::nccl::Cluster cluster{{two_gpus(), two_gpus()}};

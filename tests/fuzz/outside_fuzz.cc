@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "fuzz/fuzz_input.h"
+#include "fuzz/targets.h"
 #include "support/outside_host.h"
 #include "wire/opcode.h"
 
@@ -88,7 +89,7 @@ void play(Target& target, Input& input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::outside_fuzz(const std::uint8_t* data, std::size_t size) {
   Target target;
   Input input(data, size);
   while (!input.empty()) {

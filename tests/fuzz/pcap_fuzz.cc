@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "fuzz/targets.h"
 #include "pcap/capture_stream.h"
 #include "pcap/pcap_reader.h"
 
@@ -38,7 +39,7 @@ std::size_t sum_of(const CapturedPacket& packet) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::pcap_fuzz(const std::uint8_t* data, std::size_t size) {
   const std::span bytes(data, size);
   const auto capture = weft::pcap::read_capture(bytes);
   if (!capture && capture.error().offset_B > size) std::abort();

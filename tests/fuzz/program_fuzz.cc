@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "fuzz/targets.h"
 #include "support/live_program.h"
 #include "verbs/extended_protocol.h"
 #include "verbs/wait_protocol.h"
@@ -301,7 +302,7 @@ bool is_whole(const std::array<std::uint8_t, kFence_B>& fence) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::program_fuzz(const std::uint8_t* data, std::size_t size) {
   static LiveWorld& world = *new LiveWorld;
   signal(SIGALRM, SIG_IGN);  // the world's, for programs that set a timer
   memory.before.fill(kSecret);

@@ -14,6 +14,7 @@
 #include "explain/explain.h"
 #include "export/export.h"
 #include "fuzz/fuzz_input.h"
+#include "fuzz/targets.h"
 #include "results/results_store.h"
 
 namespace {
@@ -227,7 +228,7 @@ void export_as(const Workplace& place, weft::exports::ExportFormat format) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::results_fuzz(const std::uint8_t* data, std::size_t size) {
   static const Workplace place;
   Input input(data, size);
   const std::uint32_t how = input.byte();
@@ -238,7 +239,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     write_rows(place, input);
   }
-  explain(place, (how & 2) != 0 ? "10us,50us" : "");
+  ::explain(place, (how & 2) != 0 ? "10us,50us" : "");
   if ((how & 4) != 0) export_as(place, static_cast<weft::exports::ExportFormat>(how >> 3 & 3));
   return 0;
 }

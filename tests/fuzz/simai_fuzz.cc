@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "fuzz/targets.h"
 #include "workload/job/simai.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::simai_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;
   if (size == 0) return 0;
   const std::uint32_t ranks = 1 + data[0] % 16;

@@ -4,10 +4,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "fuzz/targets.h"
 #include "gear/choose/market.h"
 #include "gear/vm/plan.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int weft::fuzz::vm_host_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::gear;
   const std::string text(reinterpret_cast<const char*>(data), size);
   for (const auto read : {read_host_text, read_host_lstopo, describe_bundle}) {
