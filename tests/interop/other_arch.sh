@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 source scripts/lib.sh
 PATH=$PATH:/usr/sbin:/sbin
 
-tests=(preload_test verbs_test live_test programs_test cm_programs_test program_workload_test ucx_mpi_test)
+tests=(preload_test verbs_test symbols_test live_test programs_test cm_programs_test program_workload_test ucx_mpi_test)
 (($# == 0)) || tests=("$@")
 slowdown=10  # at least, of emulation against the machine itself: tests wait that much longer
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { call, called, newContext, root, screenshots, test } from './support.mjs';
+import { call, called, frames, newContext, root, screenshots, test } from './support.mjs';
 
 let directory;
 before(async () => {
@@ -50,7 +50,7 @@ test('all views of a run open from a file, without a server', async () => {
   await page.locator('canvas').first().waitFor();
   await page.getByRole('link', { name: 'Time', exact: true }).first().click();
   await page.locator('.uplot').first().waitFor();
-  await page.waitForTimeout(300);
+  await frames(page);
   await shot(page, 'report-time');
   await page.getByRole('link', { name: 'Flows', exact: true }).first().click();
   await page.locator('.rows .row').first().waitFor();
@@ -61,9 +61,11 @@ test('all views of a run open from a file, without a server', async () => {
   await page.getByText(/WRITE/).first().waitFor();
   await shot(page, 'report-packets');
   await page.getByRole('link', { name: 'Findings', exact: true }).first().click();
-  await page.waitForTimeout(300);
+  await page.waitForURL(/#\/run\/run\/findings/);
+  await frames(page);
   await page.getByRole('link', { name: 'Jobs', exact: true }).first().click();
-  await page.waitForTimeout(300);
+  await page.waitForURL(/#\/run\/run\/jobs/);
+  await frames(page);
   assert.doesNotMatch(await page.textContent('main'), /is not in this report/);
   assert.equal(await page.evaluate(() => window.taken), undefined);
   assert.deepEqual(page.asked, []);
