@@ -16,8 +16,8 @@ namespace weft::preload {
 
 namespace {
 
-char folder[PATH_MAX];
-std::size_t folder_size;
+char node_folder[PATH_MAX];
+std::size_t node_folder_size;
 
 enum class Match : unsigned char {
   kTree,       // this and everything below
@@ -116,7 +116,8 @@ const Owned* owner_of(const char* path) {
 }
 
 bool is_in_folder(const char* path) {
-  return strncmp(path, folder, folder_size) == 0 && (path[folder_size] == '/' || path[folder_size] == '\0');
+  return strncmp(path, node_folder, node_folder_size) == 0 &&
+         (path[node_folder_size] == '/' || path[node_folder_size] == '\0');
 }
 
 // Whether a relative path from there may be the node's.
@@ -170,14 +171,14 @@ constexpr const char* kChanging[] = {"/hw_counters/", "/counters/", "/statistics
 }  // namespace
 
 void find_folder(const char* named) {
-  if (named == nullptr || strlen(named) >= sizeof folder) return;
-  strcpy(folder, named);
-  folder_size = strlen(folder);
+  if (named == nullptr || strlen(named) >= sizeof node_folder) return;
+  strcpy(node_folder, named);
+  node_folder_size = strlen(node_folder);
 }
 
 // Most paths are the machine's: those that cannot be the node's cost little, and little stack.
 Path::Path(int folder_fd, const char* path) : path_(path) {
-  if (folder_size == 0 || path == nullptr || path[0] == '\0') return;
+  if (node_folder_size == 0 || path == nullptr || path[0] == '\0') return;
   const bool far = folder_fd == AT_FDCWD && working_directory.load(std::memory_order_relaxed) == Directory::kFar;
   if (path[0] == '/' ? !may_be_owned(path) : far) return;
   const int saved = errno;
@@ -192,7 +193,7 @@ Path::Path(int folder_fd, const char* path) : path_(path) {
 void Path::take_relative(int folder_fd, const char* path) {
   char directory[PATH_MAX], whole[PATH_MAX];
   if (!directory_of(folder_fd, directory)) return;
-  char* seen = is_in_folder(directory) ? directory + folder_size : directory;
+  char* seen = is_in_folder(directory) ? directory + node_folder_size : directory;
   // A working directory has no links in it: its last name goes with each "..".
   while (path[0] == '.' && path[1] == '.' && (path[2] == '/' || path[2] == '\0')) {
     if (char* last = strrchr(seen, '/')) *last = '\0';
@@ -208,9 +209,9 @@ void Path::take_relative(int folder_fd, const char* path) {
 void Path::take(const char* absolute, bool composed) {
   char clean[PATH_MAX], head[PATH_MAX];
   const bool inside = is_in_folder(absolute);
-  if (inside) absolute += folder_size;
+  if (inside) absolute += node_folder_size;
   const std::size_t size = strlen(absolute);
-  if (folder_size + size + 2 > sizeof room_) return;
+  if (node_folder_size + size + 2 > sizeof room_) return;
   // A ".." behind a link goes where the link leads: only the kernel knows.
   const char* up = strstr(absolute, "/..");
   bool links = false;
@@ -223,8 +224,8 @@ void Path::take(const char* absolute, bool composed) {
   name_own_net(clean);
   const Owned* owner = owner_of(links ? head : clean);
   const bool slash = size > 0 && absolute[size - 1] == '/' && clean[1] != '\0';
-  skip_ = folder_size;
-  strcat(strcat(strcpy(room_, folder), links ? absolute : clean), slash && !links ? "/" : "");
+  skip_ = node_folder_size;
+  strcat(strcat(strcpy(room_, node_folder), links ? absolute : clean), slash && !links ? "/" : "");
   const bool absent =
       owner != nullptr && owner->match == Match::kDevices && kernel_call(SYS_faccessat, AT_FDCWD, room_, F_OK) != 0;
   if (owner != nullptr && !absent) {
@@ -236,14 +237,14 @@ void Path::take(const char* absolute, bool composed) {
 }
 
 std::size_t to_program_path(char* path, std::size_t size) {
-  if (folder_size == 0 || size < folder_size || strncmp(path, folder, folder_size) != 0) return 0;
-  if (size > folder_size && path[folder_size] != '/') return 0;
-  if (size == folder_size) {
+  if (node_folder_size == 0 || size < node_folder_size || strncmp(path, node_folder, node_folder_size) != 0) return 0;
+  if (size > node_folder_size && path[node_folder_size] != '/') return 0;
+  if (size == node_folder_size) {
     path[0] = '/';
     return 1;
   }
-  memmove(path, path + folder_size, size - folder_size);
-  return size - folder_size;
+  memmove(path, path + node_folder_size, size - node_folder_size);
+  return size - node_folder_size;
 }
 
 void working_directory_changed() {

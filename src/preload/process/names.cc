@@ -30,8 +30,6 @@ bool is_numeric(const char* name) {
   return inet_pton(AF_INET, name, &scratch) == 1 || inet_pton(AF_INET6, name, &scratch) == 1;
 }
 
-using verbs::is_ipv4;
-
 // Addresses of a name. More than that are left out.
 struct Found {
   verbs::Address all[16];
@@ -40,7 +38,7 @@ struct Found {
   bool has(int family) const {
     return std::any_of(all, all + count, [&](const verbs::Address& each) { return family_of(each) == family; });
   }
-  static int family_of(const verbs::Address& address) { return is_ipv4(address) ? AF_INET : AF_INET6; }
+  static int family_of(const verbs::Address& address) { return verbs::is_ipv4(address) ? AF_INET : AF_INET6; }
 };
 
 bool find_all(const char* name, Found& found) {

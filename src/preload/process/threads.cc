@@ -22,7 +22,7 @@ namespace weft::preload {
 
 namespace {
 
-constinit Thread* first = nullptr;
+constinit Thread* first_thread = nullptr;
 constinit pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 class ListLock {
@@ -42,13 +42,13 @@ void list_thread() {
   ListLock lock;
   thread.tid = static_cast<int>(kernel_call(SYS_gettid));
   thread.self = pthread_self();
-  thread.next = first;
-  first = &thread;
+  thread.next = first_thread;
+  first_thread = &thread;
 }
 
 void unlist_thread(Thread& gone) {
   ListLock lock;
-  for (Thread** link = &first; *link != nullptr; link = &(*link)->next) {
+  for (Thread** link = &first_thread; *link != nullptr; link = &(*link)->next) {
     if (*link != &gone) continue;
     *link = gone.next;
     return;
@@ -56,13 +56,13 @@ void unlist_thread(Thread& gone) {
 }
 
 void forget_threads_after_fork() {
-  first = nullptr;
+  first_thread = nullptr;
   list_mutex = PTHREAD_MUTEX_INITIALIZER;
 }
 
 int tid_of(pthread_t which) {
   ListLock lock;
-  for (const Thread* each = first; each != nullptr; each = each->next) {
+  for (const Thread* each = first_thread; each != nullptr; each = each->next) {
     if (pthread_equal(each->self, which) != 0) return each->tid;
   }
   return 0;
