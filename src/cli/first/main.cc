@@ -1,5 +1,5 @@
-// The verbs `run` and `up` as a program of their own, which needs half of what weft needs: ./run prints its first report
-// with it while the rest is still to be built, and the sanitized world of the tests is one.
+// The verbs `run` and `up` as a program of their own, which needs half of what weft needs: ./run prints its first
+// report with it while the rest is still to be built, and the sanitized world of the tests is one.
 #include <CLI/CLI.hpp>
 
 #include "base/huge_pages.h"
