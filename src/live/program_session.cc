@@ -246,7 +246,7 @@ bool ProgramSession::reap() {
 }
 
 void ProgramSession::end(Entry& entry, ProgramEnd how, int status) {
-  // Descriptors that closed with it are there to be seen; what has left its process group goes now.
+  // Connections that closed with it are there to be seen; what has left its process group ends now.
   for (int i = 0; i < kEndLooks && server_.group(entry.child->pid()).threads > 0; ++i) {
     if (i == kEndLooks / 2) server_.kill_group(entry.child->pid());
     server_.poll_clients(kLook_ms);

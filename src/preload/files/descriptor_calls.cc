@@ -1,4 +1,4 @@
-// close and dup: the numbers of streams and of watched descriptors come and go. The world is told of a stream's end
+// close and dup: the numbers of streams and of watched descriptors come and go. The world is notified of a stream's end
 // after the kernel is: it asks the kernel who else holds it.
 #include <fcntl.h>
 #include <linux/close_range.h>
