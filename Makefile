@@ -8,7 +8,7 @@ SUITE ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
+.PHONY: all run test bench assertions interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -57,6 +57,10 @@ format: ## clang-format, in place
 tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
 	  configure_alone; build build-debug weft_catalog; run-clang-tidy -quiet -p build-debug -j "$$(cores)" "$$PWD/src/.*"
+
+assertions: ## how many stand on the packet path: WEFT_CHECK, WEFT_DCHECK, by module
+	@for module in engine fabric nic host; do \
+	  printf '%-8s %4d %4d\n' $$module $$(grep -rho 'WEFT_CHECK(' src/$$module | wc -l) $$(grep -rho 'WEFT_DCHECK(' src/$$module | wc -l); done
 
 alone: ## every file of src parsed by itself, without precompiled headers: finds a missing include
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; check_alone

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/check.h"
 #include "base/time.h"
 #include "engine/packet_format.h"
 #include "engine/slot_pool.h"
@@ -45,6 +46,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
 
   // A packet for `node` is due at `time_ps`, or the node wants to be visited then.
   void wake(std::uint32_t node, Time_ps time_ps) {
+    WEFT_DCHECK(node < nodes_.size(), "a node of this domain");
     wake_ps_[node] = std::min(wake_ps_[node], time_ps);
     group_ps_[node / kGroup] = std::min(group_ps_[node / kGroup], time_ps);
   }
@@ -64,7 +66,12 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     return earliest;
   }
 
+  // Nodes have run up to here, or do so in this window: what they send is due later.
+  Time_ps window_end_ps() const { return window_end_ps_; }
+
   void run_window(Time_ps end_ps) {
+    WEFT_CHECK(end_ps >= window_end_ps_, "windows do not run back");
+    window_end_ps_ = end_ps;
     const std::uint32_t count = find_due(end_ps);
     if (count > 0) prefetch(hot_[due_[0]]);
     if (count > 1) prefetch(hot_[due_[1]]);
@@ -77,7 +84,9 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
       const std::uint32_t i = due_[n];
       const Time_ps woken_ps = wake_ps_[i];  // by nodes that were visited before it
       wake_ps_[i] = kNever_ps;
-      Time_ps next_ps = std::min(nodes_[i].run(nodes_[i].self, end_ps), woken_ps);
+      Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
+      WEFT_DCHECK(next_ps >= end_ps, "a node runs up to the end of the window");
+      next_ps = std::min(next_ps, woken_ps);
       // What it asked for within the window it has done.
       if (wake_ps_[i] >= end_ps) next_ps = std::min(wake_ps_[i], next_ps);
       wake_ps_[i] = next_ps;
@@ -111,6 +120,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
     Packet twin = packet;
     if ((packet.flags & Packet::kHasCold) == 0) return twin;
     twin.aux = cold.take();
+    WEFT_DCHECK(twin.aux != packet.aux, "a copy has a cold side of its own");
     Cold& own = cold[twin.aux];
     own = cold[packet.aux];
     own.payload = copy_slot(payload, own.payload);
@@ -160,11 +170,13 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
       }
       group_ps_[group] = earliest_ps;
     }
+    WEFT_DCHECK(count <= nodes_.size(), "a node is visited once in a window");
     return count;
   }
 
   static constexpr std::uint32_t kGroup = 64;  // nodes whose earliest wake time is kept: most sleep in most windows
 
+  Time_ps window_end_ps_ = 0;
   std::vector<NodeHook> nodes_;
   std::vector<Time_ps> wake_ps_;
   std::vector<Time_ps> group_ps_;

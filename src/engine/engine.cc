@@ -33,6 +33,7 @@ Engine::~Engine() {
 LinkEnds Engine::connect(std::uint32_t source_domain, std::uint32_t destination_domain, std::uint32_t destination_node,
                          Time_ps latency_ps, Inbox inbox) {
   WEFT_CHECK(latency_ps > 0, "a link needs a delay above zero");
+  WEFT_CHECK(source_domain < domain_count() && destination_domain < domain_count(), "a link joins two domains");
   window_ps_ = std::min(window_ps_, latency_ps);
   LinkEnds ends;
   if (has_domain(destination_domain)) {
@@ -80,10 +81,13 @@ bool Engine::open_window(Time_ps start_ps) {
     end_ = RunEnd::kDeadline;
     return false;
   }
+  WEFT_CHECK(start_ps >= now_ps_, "time does not run back");
+  WEFT_DCHECK(start_ps >= window_end_ps_, "what is due before the end of a window was done in it");
   now_ps_ = start_ps;
   check_context().time_ps = start_ps;
   Time_ps length_ps = window_ps_ == kNever_ps ? kMicrosecond_ps : std::max<Time_ps>(1, window_ps_ / window_divisor_);
   window_end_ps_ = std::min(start_ps + length_ps, call_.deadline_ps);
+  WEFT_CHECK(window_end_ps_ > start_ps, "a window has a length");
   return true;
 }
 
@@ -139,11 +143,14 @@ void Engine::set_mail_turn(std::uint32_t turn) {
 // First the mail of the window before, which nobody writes any more.
 Time_ps Engine::run_domain(std::uint32_t d, const Window& window) {
   Domain& domain = *domains_[d];
+  WEFT_DCHECK(window.end_ps > window.start_ps && window.mail_turn < 2, "a window of this run");
   domain.mail_turn = window.mail_turn;
   domain.mail_ps = kNever_ps;
   deliver_mail(d, 1 - window.mail_turn);
   domain.run_window(window.end_ps);
-  return std::min(domain.next_wake_ps(), domain.mail_ps);
+  const Time_ps next_ps = std::min(domain.next_wake_ps(), domain.mail_ps);
+  WEFT_DCHECK(next_ps >= window.end_ps, "what is due in a window was done in it");
+  return next_ps;
 }
 
 void Engine::work(std::uint32_t t) {
@@ -193,6 +200,7 @@ void Engine::run_threads(std::uint32_t threads) {
     threads_.resize(threads - 1);
     for (std::uint32_t t = 1; t < threads; ++t) threads_[t - 1] = std::jthread([this, t] { wait_for_runs(t); });
   }
+  WEFT_CHECK(working_.load(std::memory_order_relaxed) == 0, "threads rest between two runs");
   seed_ = check_context().seed;
   working_.store(threads - 1, std::memory_order_relaxed);
   runs_.fetch_add(1, std::memory_order_release);
@@ -203,6 +211,8 @@ void Engine::run_threads(std::uint32_t threads) {
     wait_while(working_, left, looks_);
   // The mail of the last window.
   for (std::uint32_t d = first_; d < end_domain_; ++d) deliver_mail(d, 1 - mail_turn_);
+  for (const MailRoute& route : mail_)
+    WEFT_CHECK(route.boxes[0].entries.empty() && route.boxes[1].entries.empty(), "no mail is left between two runs");
   set_mail_turn(mail_turn_);
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/domain.h"
 #include "engine/exchange.h"
 #include "engine/inlet.h"
@@ -33,7 +34,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
   ~Engine();
 
-  Domain& domain(std::uint32_t index) { return *domains_[index]; }
+  Domain& domain(std::uint32_t index) {
+    WEFT_DCHECK(index < domains_.size() && domains_[index] != nullptr, "a domain of this engine");
+    return *domains_[index];
+  }
   bool has_domain(std::uint32_t index) const { return domains_[index] != nullptr; }
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
   // What the packets of this world mean; outlives it.
@@ -49,7 +53,10 @@ class Engine {
                    Time_ps latency_ps, Inbox inbox = {});
   // Before the first run: other engines have the other domains.
   void share(Exchange& exchange) { exchange_ = &exchange; }
-  void divide_window(std::int64_t divisor) { window_divisor_ = divisor; }
+  void divide_window(std::int64_t divisor) {
+    WEFT_CHECK(divisor > 0, "a window is divided into some");
+    window_divisor_ = divisor;
+  }
 
   // Runs until nothing is left to do, the next event is at or after `deadline_ps`, or `cancel` is set.
   // `progress` is called now and then, between windows, on one thread.

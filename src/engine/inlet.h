@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/check.h"
 #include "engine/domain.h"
 #include "engine/packet_ring.h"
 
@@ -47,6 +48,8 @@ class alignas(64) Inlet {
       : ring_(PacketRing::Borrowed{}), inbox_bit_(inbox.bit & 63), inbox_(inbox.word), domain_(domain), node_(node) {
     ring_.begin_at(first_slots_.data());
     if (inbox_ == nullptr) return;
+    WEFT_CHECK(inbox_->inlets[inbox_bit_] == nullptr, "an inbox has one inlet for each bit");
+    WEFT_CHECK(inbox_->domain == nullptr || inbox_->domain == &domain, "a node is in one domain");
     inbox_->domain = &domain;
     inbox_->node = node;
     inbox_->inlets[inbox_bit_] = this;
@@ -57,6 +60,8 @@ class alignas(64) Inlet {
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void enter(const Packet& packet) { enter(packet, packet.time_ps); }
   void enter(const PacketBody& body, Time_ps time_ps) {
+    WEFT_DCHECK(time_ps >= domain_.window_end_ps(), "a packet is due after the window in which it is sent");
+    WEFT_DCHECK(ring_.empty() || ring_.back().time_ps <= time_ps, "a link delivers in order");
     if (ring_.empty()) {
       announce(time_ps);
       ring_.push_first(body, time_ps);
@@ -65,6 +70,8 @@ class alignas(64) Inlet {
     }
   }
   void enter_pause(const Packet& packet) {
+    WEFT_DCHECK(packet.time_ps >= domain_.window_end_ps(), "a pause is due after the window in which it is sent");
+    WEFT_DCHECK(!has_pauses_ || pauses_->back().time_ps <= packet.time_ps, "a link delivers pauses in order");
     if (!has_pauses_) {
       announce(packet.time_ps);
       if (pauses_ == nullptr) pauses_ = std::make_unique<PacketRing>();
@@ -83,6 +90,7 @@ class alignas(64) Inlet {
   bool pause_is_next() const { return has_pauses_ && pauses_->front().time_ps == next_ps(); }
   const Packet& front() const { return pause_is_next() ? pauses_->front() : ring_.front(); }
   void pop() {
+    WEFT_DCHECK(waiting() > 0, "a packet that is taken is there");
     if (pause_is_next()) [[unlikely]] {
       pauses_->pop();
       has_pauses_ = !pauses_->empty();
@@ -100,6 +108,7 @@ class alignas(64) Inlet {
       next_ps = std::min(next_ps, pauses_->take_until(end_ps, seen_pause));
       has_pauses_ = !pauses_->empty();
     }
+    WEFT_DCHECK(next_ps >= end_ps, "all that is due was taken");
     return next_ps;
   }
   std::size_t waiting() const { return std::size_t{ring_.size()} + (has_pauses_ ? pauses_->size() : 0); }

@@ -76,6 +76,8 @@ bool read_bytes(std::span<const std::byte> bytes, Mailbox& box) {
 
 // What the slots of the cold side hold travels by value; the receiver finds it in the order of its packets.
 void MailRoute::post(std::uint32_t inlet, const Packet& packet) {
+  WEFT_DCHECK(inlet < inlets.size() && source != nullptr, "mail for a link that this route has");
+  WEFT_DCHECK(packet.time_ps >= source->window_end_ps(), "mail is due after the window in which it is sent");
   Mailbox& box = written();
   box.entries.push_back({inlet, packet});
   box.first_ps = std::min(box.first_ps, packet.time_ps);
@@ -85,6 +87,7 @@ void MailRoute::post(std::uint32_t inlet, const Packet& packet) {
   box.cold.push_back(cold);
   if (cold.payload != kNoSlot) {
     const PayloadSlot& bytes = source->payload[cold.payload];
+    WEFT_DCHECK(packet.payload_B <= kPayloadSlot_B, "payload that fits into its slot");
     box.bytes.insert(box.bytes.end(), bytes.begin(), bytes.begin() + packet.payload_B);
   }
   if (cold.telemetry != kNoSlot) box.telemetry.push_back(source->telemetry[cold.telemetry]);
@@ -112,6 +115,7 @@ void MailRoute::deliver(Mailbox& box) {
       Domain& domain = inlet.domain();
       packet.aux = domain.cold.take();
       Cold& mine = domain.cold[packet.aux];
+      WEFT_DCHECK(cold != box.cold.end(), "mail has the cold side of each packet");
       mine = *cold++;
       if (mine.payload != kNoSlot) {
         mine.payload = domain.payload.take();
@@ -120,6 +124,7 @@ void MailRoute::deliver(Mailbox& box) {
       }
       if (mine.telemetry != kNoSlot) {
         mine.telemetry = domain.telemetry.take();
+        WEFT_DCHECK(telemetry != box.telemetry.end(), "mail has the telemetry of each packet");
         domain.telemetry[mine.telemetry] = *telemetry++;
       }
     }
@@ -129,6 +134,9 @@ void MailRoute::deliver(Mailbox& box) {
       inlet.enter(packet);
     }
   }
+  WEFT_DCHECK(
+      cold == box.cold.end() && telemetry == box.telemetry.end() && bytes == box.bytes.data() + box.bytes.size(),
+      "all that mail has belongs to its packets");
   box.clear();
 }
 

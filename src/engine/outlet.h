@@ -19,6 +19,7 @@ class Outlet {
 
   // `packet.time_ps` must not go back and must lie at least one window after now.
   void push(const Packet& packet) {
+    WEFT_DCHECK(is_connected(), "an outlet leads to an inlet");
     if (inlet_ == nullptr) [[unlikely]] {
       route_->post(number_, packet);
       return;
@@ -26,6 +27,7 @@ class Outlet {
     inlet_->enter(packet);
   }
   void push_pause(const Packet& packet) {
+    WEFT_DCHECK(is_connected(), "an outlet leads to an inlet");
     if (inlet_ == nullptr) {
       route_->post(number_, packet);
     } else {

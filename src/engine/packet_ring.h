@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/check.h"
 #include "engine/packet.h"
 
 namespace weft::engine {
@@ -27,14 +28,27 @@ class PacketRing {
 
   bool empty() const { return head_ == tail_; }
   std::uint32_t size() const { return tail_ - head_; }
-  const Packet& front() const { return slots_[head_ & mask_]; }
-  const Packet& at(std::uint32_t i) const { return slots_[(head_ + i) & mask_]; }
-  void pop() { ++head_; }
+  const Packet& front() const {
+    WEFT_DCHECK(!empty(), "the first of some packets");
+    return slots_[head_ & mask_];
+  }
+  const Packet& back() const {
+    WEFT_DCHECK(!empty(), "the last of some packets");
+    return slots_[(tail_ - 1) & mask_];
+  }
+  const Packet& at(std::uint32_t i) const {
+    WEFT_DCHECK(i < size(), "a packet of this ring");
+    return slots_[(head_ + i) & mask_];
+  }
+  void pop() {
+    WEFT_DCHECK(!empty(), "a packet that is taken is there");
+    ++head_;
+  }
   // The first few packets will be read soon.
   void prefetch_front() const {
     if (empty()) return;
-    __builtin_prefetch(&at(0));
-    __builtin_prefetch(&at(2));
+    __builtin_prefetch(&slots_[head_ & mask_]);
+    __builtin_prefetch(&slots_[(head_ + 2) & mask_]);
   }
   // Pops what is due before a time; calls `seen` for each. It stays where it was until the next push. Returns when the
   // next one is due.
@@ -53,6 +67,7 @@ class PacketRing {
       }
       seen(packet);
     }
+    WEFT_DCHECK(tail_ == tail && slots_ == slots, "nothing enters a ring while it is emptied");
     head_ = head;
     return next_ps;
   }
@@ -64,6 +79,7 @@ class PacketRing {
   }
   // Into an empty ring.
   void push_first(const PacketBody& body, Time_ps time_ps) {
+    WEFT_DCHECK(empty(), "a ring starts over when it is empty");
     head_ = 0;
     tail_ = 1;
     put(0, body, time_ps);
@@ -80,6 +96,7 @@ class PacketRing {
   }
   [[gnu::noinline]] void grow() {
     const std::uint32_t count = size();
+    WEFT_CHECK(count == mask_ + 1 && count < std::uint32_t{1} << 30, "a ring grows when it is full");
     Packet* bigger = allocate(2 * count);  // it is full
     for (std::uint32_t i = 0; i < count; ++i) bigger[i] = at(i);
     if (!borrowed_) free(slots_);

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace weft::engine {
@@ -52,7 +53,9 @@ class WindowBarrier {
   // what it returned.
   template <typename Open>
   Window arrive(std::uint32_t thread, Time_ps next_ps, Open&& open) {
+    WEFT_DCHECK(thread / kGroup < groups_.size(), "a thread of this run");
     Group& group = groups_[thread / kGroup];
+    WEFT_DCHECK(group.arrived.load(std::memory_order_relaxed) < group.threads, "a thread comes once to a meeting");
     const std::uint32_t meeting = group.meeting.load(std::memory_order_relaxed);
     group.next_ps[thread % kGroup] = next_ps;
     if (group.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == group.threads) {

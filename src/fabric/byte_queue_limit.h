@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace weft::fabric {
@@ -24,6 +25,7 @@ class ByteQueueLimit {
 
   void completed(std::uint64_t bytes, Time_ps now_ps) {
     const std::uint64_t done_B = completed_B_ + bytes;
+    WEFT_CHECK(done_B <= queued_B_, "a TX ring completes what was queued");
     std::uint64_t over_B = excess(queued_B_ - completed_B_, limit_B_);
     const std::uint64_t left_B = queued_B_ - done_B;
     const bool had_left = previous_queued_B_ > completed_B_;
@@ -47,6 +49,7 @@ class ByteQueueLimit {
     previous_over_B_ = over_B;
     previous_last_B_ = last_B_;
     completed_B_ = done_B;
+    WEFT_CHECK(previous_queued_B_ <= queued_B_ && now_ps >= slack_start_ps_, "time and bytes queued only grow");
     previous_queued_B_ = queued_B_;
   }
 

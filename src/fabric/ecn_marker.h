@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "fabric/switch_config.h"
 
@@ -19,6 +20,7 @@ inline bool ecn_hits(const EcnRamp& ramp, std::int64_t queue_B, RandomStream& ra
   if (queue_B >= ramp.max_B) return true;
   auto scale = static_cast<std::uint64_t>(ramp.max_B - ramp.min_B) * 1'000'000'000ULL;
   auto chance = static_cast<std::uint64_t>(queue_B - ramp.min_B) * ramp.probability_ppb;
+  WEFT_DCHECK(scale > 0 && chance <= scale, "a ramp is a probability");
   return random.below(scale) < chance;
 }
 

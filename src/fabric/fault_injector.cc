@@ -40,6 +40,7 @@ void FaultInjector::add(FaultRule rule) {
 }
 
 void FaultInjector::remove(std::size_t rule) {
+  WEFT_CHECK(rule < rules_.size(), "a rule that is removed was there");
   const auto at = static_cast<std::ptrdiff_t>(rule);
   rules_.erase(rules_.begin() + at);
   hits_.erase(hits_.begin() + at);
@@ -90,6 +91,7 @@ bool FaultInjector::matches(std::size_t i, const Place& place, Time_ps time_ps) 
 }
 
 void FaultInjector::count_hit(std::size_t i, Time_ps time_ps) {
+  WEFT_DCHECK(i < hits_.size() && hits_.size() == rules_.size(), "hits are counted for each rule");
   ++hits_[i];
   hit_times_[i].first_ps = std::min(hit_times_[i].first_ps, time_ps);
   hit_times_[i].last_ps = std::max(hit_times_[i].last_ps, time_ps);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace weft::fabric {
 
 using engine::Packet;
@@ -40,6 +42,8 @@ bool Forwarder::receive(std::uint32_t port, std::uint32_t core, const Packet& pa
     return false;
   }
   ++queue.used;
+  WEFT_CHECK(queue.used <= rings_[port] && queue.packets.size() < queue.used,
+             "a descriptor for each packet in the ring");
   ++queue.counters.rx_packets;
   queue.counters.max_ring = std::max(queue.counters.max_ring, queue.used);
   queue.packets.push(packet);
@@ -78,8 +82,10 @@ Time_ps Forwarder::start(Core& core, Time_ps now_ps) {
 
 Time_ps Forwarder::on_packet(std::uint32_t c, Packet& packet, std::uint32_t& port, Time_ps now_ps) {
   Core& core = cores_[c];
+  WEFT_CHECK(core.busy && !core.polls.empty(), "a CPU that polls has a queue");
   const std::uint32_t q = core.polls.front();
   RxQueue& queue = queues_[q];
+  WEFT_CHECK(!queue.packets.empty() && queue.scheduled, "a queue that is polled has a packet");
   packet = queue.packets.front();
   port = q / cores();
   queue.packets.pop();
@@ -89,6 +95,8 @@ Time_ps Forwarder::on_packet(std::uint32_t c, Packet& packet, std::uint32_t& por
   if (core.polled < model_.napi_weight && !queue.packets.empty()) return start(core, now_ps);
   // The poll ends: descriptors go back to the NIC, and the queue to the end of the list or to interrupts.
   ++queue.counters.polls;
+  WEFT_CHECK(queue.used >= core.polled && queue.used - core.polled == queue.packets.size(),
+             "a poll gives back the descriptors of its packets");
   queue.used -= core.polled;
   core.polled = 0;
   core.polls.pop_front();

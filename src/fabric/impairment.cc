@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace weft::fabric {
 
 namespace {
@@ -123,6 +125,7 @@ void Impairer::judge(std::uint32_t line_B, std::size_t held, Time_ps now_ps, boo
         static_cast<Time_ps>(Wide{line_B} * 8 * kSecond_ps / static_cast<std::uint64_t>(impairment_.rate_bps));
     leaves_ps_ = std::max(now_ps + delay_ps, leaves_ps_) + length_ps;
     delay_ps = leaves_ps_ - now_ps;
+    WEFT_CHECK(delay_ps >= length_ps, "a frame takes its time on a slow line");
   }
   if (delay_ps == 0) return;
   ++counters_.delayed;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "fabric/route_table.h"
 
 namespace weft::fabric {
@@ -15,6 +16,7 @@ class LagTable {
   void add(std::vector<std::uint16_t> ports) {
     for (std::uint16_t port : ports) {
       if (port >= lag_of_port_.size()) lag_of_port_.resize(port + 1U, kNoGroup);
+      WEFT_CHECK(lag_of_port_[port] == kNoGroup, "a port is in one LAG");
       lag_of_port_[port] = static_cast<std::uint16_t>(members_.size());
     }
     members_.push_back(std::move(ports));
@@ -33,6 +35,7 @@ class LagTable {
     for (std::uint16_t each : members) {
       if (!is_down(each) && left-- == 0) return each;
     }
+    WEFT_DCHECK(false, "one of the members that are up is chosen");
     return port;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/time.h"
 #include "engine/outlet.h"
 #include "fabric/ledger.h"
@@ -70,6 +71,7 @@ class alignas(64) LinkDirection {
   // The first bit of `packet`, which is `line_bytes` long on the line, leaves at `start_ps`; returns its serialisation
   // time.
   Time_ps send(engine::Packet& packet, std::uint32_t line_bytes, Time_ps start_ps) {
+    WEFT_DCHECK(line_bytes >= kMinLine_B && start_ps >= 0, "a frame on a line");
     Time_ps length_ps = Time_ps{line_bytes} * ps_per_byte_;
     packet.time_ps = start_ps + delay_ps_ + Time_ps{std::min(line_bytes, cut_through_B_)} * ps_per_byte_;
     ++sent.sent;

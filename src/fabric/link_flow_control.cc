@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "wire/pfc.h"
 
 namespace weft::fabric {
@@ -80,6 +81,7 @@ void TransmitControl::expire(Time_ps now_ps) {
     if (until_ps_[c] <= now_ps) release(c, now_ps);
   }
   plan();
+  WEFT_CHECK(expiry_ps_ > now_ps, "what has expired is free");
 }
 
 void TransmitControl::release_all(Time_ps now_ps) {
@@ -98,6 +100,7 @@ void TransmitControl::listen_to(std::uint8_t classes, Time_ps now_ps) {
 void TransmitControl::release(std::size_t c, Time_ps now_ps) {
   if ((blocked_ & bit(c)) == 0) return;
   blocked_ = static_cast<std::uint8_t>(blocked_ & ~bit(c));
+  WEFT_CHECK(now_ps >= since_ps_[c], "a pause ends after it began");
   total_ps_[c] += now_ps - since_ps_[c];
 }
 
@@ -128,6 +131,7 @@ std::uint8_t ReceiveControl::classes_of(std::uint8_t buffers) const {
 PauseRequest ReceiveControl::hold(std::uint8_t buffers, Time_ps now_ps) {
   auto fresh = static_cast<std::uint8_t>(buffers & ~held_);
   if (fresh == 0 || kind_ == FlowControl::kNone) return {};
+  WEFT_CHECK(interval_ps_ > 0, "a pause lasts, so that it need not be repeated at once");
   for (std::size_t b = 0; b < kPauseClasses; ++b) {
     if ((fresh & bit(b)) == 0) continue;
     since_ps_[b] = now_ps;
@@ -140,7 +144,9 @@ PauseRequest ReceiveControl::hold(std::uint8_t buffers, Time_ps now_ps) {
 
 void ReceiveControl::forget(std::uint8_t buffers, Time_ps now_ps) {
   for (std::size_t b = 0; b < kPauseClasses; ++b) {
-    if (held_ & buffers & bit(b)) ended_ps_[class_of_[b]] += now_ps - since_ps_[b];
+    if ((held_ & buffers & bit(b)) == 0) continue;
+    WEFT_CHECK(now_ps >= since_ps_[b], "a pause ends after it began");
+    ended_ps_[class_of_[b]] += now_ps - since_ps_[b];
   }
   held_ = static_cast<std::uint8_t>(held_ & ~buffers);
   if (held_ == 0 && clock_ == RefreshClock::kStartsOver) refresh_ps_ = kNever_ps;

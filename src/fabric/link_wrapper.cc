@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "fabric/ecn_marker.h"
 #include "fabric/link.h"
 
@@ -53,6 +54,7 @@ void LinkWrapper::send(LinkDirection& link, engine::Packet packet, Time_ps start
   if (verdict.corrupt) packet.flags |= engine::Packet::kBadIcrc;
   if (verdict.bit_error) packet.flags |= engine::Packet::kBadFcs;
   Time_ps due_ps = packet.time_ps;
+  WEFT_CHECK(verdict.delay_ps >= 0 && due_ps > start_ps, "a packet comes after it was sent");
   packet.time_ps += verdict.delay_ps;
   if (verdict.duplicate) {
     engine::Packet twin = link.source().copy(packet);

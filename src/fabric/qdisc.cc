@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "fabric/ecn_marker.h"
 
 namespace weft::fabric {
@@ -33,6 +34,7 @@ Qdisc::Qdisc(const QdiscConfig& config, RandomStream random) : config_(config), 
 // An idle queue counts as so many empty packets.
 Qdisc::Action Qdisc::red(Time_ps now_ps) {
   if (idle_since_ps_ != kNever_ps) {
+    WEFT_CHECK(now_ps >= idle_since_ps_ && packets_.empty(), "an idle qdisc is empty");
     constexpr Time_ps kMost = 1 << 20;
     for (Time_ps left = std::min((now_ps - idle_since_ps_) / packet_time_ps_, kMost); left > 0 && average_ > 0; --left)
       average_ -= (average_ >> weight_) + 1;
@@ -81,6 +83,7 @@ Qdisc::Verdict Qdisc::enqueue(engine::PacketBody& packet, std::uint32_t in, std:
     return Verdict::kOverLimit;
   }
   idle_since_ps_ = kNever_ps;
+  WEFT_CHECK(counters_.backlog_packets == packets_.size(), "the backlog of a qdisc is that of its packets");
   if (packets_.empty()) {
     packets_.push_first(packet, in);
   } else {
@@ -93,11 +96,14 @@ Qdisc::Verdict Qdisc::enqueue(engine::PacketBody& packet, std::uint32_t in, std:
 }
 
 void Qdisc::pop(std::uint32_t length_B, Time_ps now_ps) {
+  WEFT_CHECK(counters_.backlog_packets > 0 && counters_.backlog_B >= length_B, "a qdisc has what leaves it");
   packets_.pop();
   --counters_.backlog_packets;
   counters_.backlog_B -= length_B;
   ++counters_.sent_packets;
   counters_.sent_B += length_B;
+  WEFT_CHECK(counters_.backlog_packets == packets_.size() && (!packets_.empty() || counters_.backlog_B == 0),
+             "the backlog of a qdisc is that of its packets");
   if (packets_.empty()) idle_since_ps_ = now_ps;
 }
 

@@ -30,6 +30,7 @@ std::vector<RouteTable> compute_routes(std::uint32_t switches, const std::vector
                                        const std::vector<bool>& is_edge) {
   std::vector<std::vector<Neighbour>> neighbours(switches);
   for (const FabricEdge& edge : edges) {
+    WEFT_CHECK(edge.a < switches && edge.b < switches, "a cable joins two switches");
     if (!edge.up) continue;
     neighbours[edge.a].push_back({edge.b, edge.a_port});
     neighbours[edge.b].push_back({edge.a, edge.b_port});
@@ -60,6 +61,7 @@ std::vector<RouteTable> compute_routes(std::uint32_t switches, const std::vector
       for (const Neighbour& next : neighbours[node]) {
         if (distance[next.node] + 1 == distance[node]) ports.push_back(next.port);
       }
+      WEFT_CHECK(!ports.empty(), "a switch that reaches an edge has a port towards it");
       tables[node].group_of_edge[target] = tables[node].add_group(ports);
     }
   }

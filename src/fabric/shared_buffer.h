@@ -33,7 +33,9 @@ class SharedBuffer {
   void keep_groups_at(const std::array<Group*, kClasses>& first, std::size_t port_stride);
 
   std::uint32_t cells(std::uint32_t bytes) const {
-    return static_cast<std::uint32_t>((std::uint64_t{bytes} + cell_B_ - 1) * inverse_ >> kInverseShift);
+    const auto count = static_cast<std::uint32_t>((std::uint64_t{bytes} + cell_B_ - 1) * inverse_ >> kInverseShift);
+    WEFT_DCHECK(count == (bytes + cell_B_ - 1) / cell_B_, "a frame takes whole cells");
+    return count;
   }
   bool has_one_slice() const { return one_slice_; }
   // Memory slice for a packet between these ports.

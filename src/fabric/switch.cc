@@ -20,6 +20,76 @@ namespace {
 
 }  // namespace
 
+template <bool kMayHaveCold>
+[[gnu::always_inline]] inline void Switch::transmit(SwitchPort& port, std::uint32_t q, std::uint32_t queue_B,
+                                                    PacketBody& packet, std::uint32_t line_bytes, Time_ps now_ps) {
+  WEFT_DCHECK(port.free_ps <= now_ps && !port.down, "a port sends one frame at a time, while its link is up");
+  if (kMayHaveCold && (packet.flags & Packet::kHasCold)) [[unlikely]] {
+    records_.end_hop(port, q, queue_B, packet, now_ps);
+    line_bytes = line_B(packet);
+  }
+  PortTraffic& traffic = port.lanes[q].tx;
+  ++traffic.packets;
+  traffic.bytes += line_bytes - kLineGap_B;
+  const Time_ps length_ps = Time_ps{line_bytes} * port.ps_per_byte;
+  port.free_ps = now_ps + length_ps;
+  const Time_ps due_ps = now_ps + port.delay_ps + std::min(length_ps, port.cut_ps);
+  if (port.outbound == nullptr || port.outbound->tapped) [[unlikely]] {
+    transmit_by_wrapper_or_mail(port, {packet, due_ps}, now_ps);
+  } else {
+    port.outbound->enter(packet, due_ps);
+  }
+}
+
+template <bool kMayHaveCold>
+[[gnu::always_inline]] inline void Switch::pass(std::uint32_t in, SwitchPort& out, PacketClass lane,
+                                                std::uint32_t line_bytes, PacketBody& packet, Time_ps now_ps) {
+  const std::uint32_t q = lane.queue();
+  // While no service is planned, all that waits is paused.
+  if (out.service_ps == kNever_ps && out.free_ps <= now_ps && (out.closed >> q & 1) == 0) {
+    // Leaves as soon as it is here: takes no buffer.
+    transmit<kMayHaveCold>(out, q, 0, packet, line_bytes, now_ps);
+  } else {
+    admission_.enqueue(in, out, lane, line_bytes - kLineGap_B, packet, now_ps);
+  }
+}
+
+[[gnu::always_inline]] inline void Switch::serve(SwitchPort& port, Time_ps now_ps) {
+  auto eligible = static_cast<std::uint8_t>(port.waiting & ~port.paused);
+  if (eligible == 0) {
+    port.service_ps = kNever_ps;
+    return;
+  }
+  if (port.free_ps > now_ps) {  // a pause frame took the wire
+    plan_.add(port, port.free_ps);
+    return;
+  }
+  WaitingPackets& waiting = admission_.waiting();
+  Marking& marking = admission_.marking();
+  bool one = (eligible & (eligible - 1)) == 0;
+  std::uint32_t q =
+      one ? static_cast<std::uint32_t>(std::countr_zero(eligible)) : scheduler_.choose(port, eligible, waiting);
+  std::uint32_t queue_B = port.lanes[q].queue.bytes;
+  std::uint32_t slot = port.lanes[q].queue.head;
+  WaitingPackets::Held& held = waiting[slot];
+  const std::uint32_t frame_B = held.frame_B;
+  const std::uint32_t in = held.in;
+  const std::uint32_t group = held.group;
+  std::uint32_t cells = admission_.buffer().cells(frame_B);
+  admission_.unlink_head(port, q, held, cells);
+  if (marking.may_mark(q, queue_B) && marking.dequeue(port, q, held.packet))
+    records_.mark(port, q, held.packet, now_ps);
+  transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
+  waiting.give(slot);
+  // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
+  admission_.release(in, port.number, group, cells, now_ps);
+  if (port.has_eligible()) {
+    plan_.add(port, port.free_ps);
+  } else {
+    port.service_ps = kNever_ps;
+  }
+}
+
 Time_ps Switch::run(Time_ps end_ps) {
   using namespace arrival_key;
   thread_local SwitchVisit visit;
@@ -65,19 +135,6 @@ Time_ps Switch::run(Time_ps end_ps) {
   plan_.tidy();
   WEFT_DCHECK(events_ / kChecked == (events_ - events) / kChecked || is_consistent(), "the parts of a switch agree");
   return std::min(std::min(arrival_ps_, timers_.next_ps()), plan_.next_ps());
-}
-
-template <bool kMayHaveCold>
-[[gnu::always_inline]] inline void Switch::pass(std::uint32_t in, SwitchPort& out, PacketClass lane,
-                                                std::uint32_t line_bytes, PacketBody& packet, Time_ps now_ps) {
-  const std::uint32_t q = lane.queue();
-  // While no service is planned, all that waits is paused.
-  if (out.service_ps == kNever_ps && out.free_ps <= now_ps && (out.closed >> q & 1) == 0) {
-    // Leaves as soon as it is here: takes no buffer.
-    transmit<kMayHaveCold>(out, q, 0, packet, line_bytes, now_ps);
-  } else {
-    admission_.enqueue(in, out, lane, line_bytes - kLineGap_B, packet, now_ps);
-  }
 }
 
 // What gather() does not do: taps, damaged frames, telemetry, the CPU, the TTL, ways that depend on the moment.
@@ -157,63 +214,6 @@ void Switch::run_qdisc(std::uint32_t out, Time_ps now_ps) {
 
 void Switch::hand_to_port(std::uint32_t in, std::uint32_t out, PacketBody& packet, Time_ps now_ps) {
   pass<true>(in, ports_[out], classifier_.of(packet), line_B(packet), packet, now_ps);
-}
-
-[[gnu::always_inline]] inline void Switch::serve(SwitchPort& port, Time_ps now_ps) {
-  auto eligible = static_cast<std::uint8_t>(port.waiting & ~port.paused);
-  if (eligible == 0) {
-    port.service_ps = kNever_ps;
-    return;
-  }
-  if (port.free_ps > now_ps) {  // a pause frame took the wire
-    plan_.add(port, port.free_ps);
-    return;
-  }
-  WaitingPackets& waiting = admission_.waiting();
-  Marking& marking = admission_.marking();
-  bool one = (eligible & (eligible - 1)) == 0;
-  std::uint32_t q =
-      one ? static_cast<std::uint32_t>(std::countr_zero(eligible)) : scheduler_.choose(port, eligible, waiting);
-  std::uint32_t queue_B = port.lanes[q].queue.bytes;
-  std::uint32_t slot = port.lanes[q].queue.head;
-  WaitingPackets::Held& held = waiting[slot];
-  const std::uint32_t frame_B = held.frame_B;
-  const std::uint32_t in = held.in;
-  const std::uint32_t group = held.group;
-  std::uint32_t cells = admission_.buffer().cells(frame_B);
-  admission_.unlink_head(port, q, held, cells);
-  if (marking.may_mark(q, queue_B) && marking.dequeue(port, q, held.packet))
-    records_.mark(port, q, held.packet, now_ps);
-  transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
-  waiting.give(slot);
-  // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
-  admission_.release(in, port.number, group, cells, now_ps);
-  if (port.has_eligible()) {
-    plan_.add(port, port.free_ps);
-  } else {
-    port.service_ps = kNever_ps;
-  }
-}
-
-template <bool kMayHaveCold>
-[[gnu::always_inline]] inline void Switch::transmit(SwitchPort& port, std::uint32_t q, std::uint32_t queue_B,
-                                                    PacketBody& packet, std::uint32_t line_bytes, Time_ps now_ps) {
-  WEFT_DCHECK(port.free_ps <= now_ps && !port.down, "a port sends one frame at a time, while its link is up");
-  if (kMayHaveCold && (packet.flags & Packet::kHasCold)) [[unlikely]] {
-    records_.end_hop(port, q, queue_B, packet, now_ps);
-    line_bytes = line_B(packet);
-  }
-  PortTraffic& traffic = port.lanes[q].tx;
-  ++traffic.packets;
-  traffic.bytes += line_bytes - kLineGap_B;
-  const Time_ps length_ps = Time_ps{line_bytes} * port.ps_per_byte;
-  port.free_ps = now_ps + length_ps;
-  const Time_ps due_ps = now_ps + port.delay_ps + std::min(length_ps, port.cut_ps);
-  if (port.outbound == nullptr || port.outbound->tapped) [[unlikely]] {
-    transmit_by_wrapper_or_mail(port, {packet, due_ps}, now_ps);
-  } else {
-    port.outbound->enter(packet, due_ps);
-  }
 }
 
 void Switch::transmit_by_wrapper_or_mail(SwitchPort& port, const Packet& packet, Time_ps now_ps) {

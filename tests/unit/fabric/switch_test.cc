@@ -252,7 +252,8 @@ TEST(Switch, TelemetryReportsQueueDepth) {
   bench.peer(3).send(us(1), asks);
   bench.peer(0).send(us(1) + kLine1086_ps, bench_packet(2, 1086));
   bench.run();
-  const engine::Telemetry& seen = bench.domain().telemetry[slot];  // given back, not yet written again
+  ASSERT_EQ(bench.domain().telemetry.take(), slot) << "given back, not yet written again";
+  const engine::Telemetry& seen = bench.domain().telemetry[slot];
   ASSERT_EQ(seen.count, 1);
   EXPECT_EQ(seen.hops[0].left_ps, bench.handled_ps(us(1), 1086) + 2 * kLine1086_ps);
   EXPECT_EQ(seen.hops[0].queue_B, 1086U) << "the one behind it";
