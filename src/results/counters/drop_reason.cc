@@ -25,6 +25,8 @@ constexpr DropReason kReasons[] = {
     {Fate::kRxRingFull, 0, "RX ring full", "-", "rx_out_of_buffer",
      "a longer rx_ring (ethtool -G), more CPUs, or ECN on its qdisc"},
 };
+// The MAC of a port drops it, and the ledger of its link counts it (rx_crc_errors): not among a switch's own counters.
+constexpr DropReason kBadFcs = {Fate::kFcsError, 0, "bad FCS", "-", "fcs_drop", "look for bit errors of the cable"};
 
 }  // namespace
 
@@ -33,6 +35,7 @@ std::span<const DropReason> drop_reasons() {
 }
 
 const DropReason& drop_reason(Fate fate) {
+  if (fate == Fate::kFcsError) return kBadFcs;
   const auto* found = std::find_if(std::begin(kReasons), std::end(kReasons),
                                    [&](const DropReason& reason) { return reason.fate == fate; });
   WEFT_CHECK(found != std::end(kReasons), "a switch drops for a reason of a switch");
