@@ -1,6 +1,8 @@
 # Developers' targets. Users need only ./run and ./test, which also install what is missing.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+PACKETS ?= 1000000
+FIRST ?= 1
 BENCH_ARGS ?=
 OTHER_TESTS ?=
 SUITE ?=
@@ -8,7 +10,7 @@ SUITE ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench assertions interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
+.PHONY: all run test bench random-labs assertions interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -58,6 +60,11 @@ tidy: ## clang-tidy over src
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_tidy[@]}"; \
 	  configure_alone; build build-debug weft_catalog; run-clang-tidy -quiet -p build-debug -j "$$(cores)" "$$PWD/src/.*"
 
+random-labs: ## random labs through all assertions until hosts have sent PACKETS packets (1000000), from lab FIRST (1) on
+	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}"; configure_dchecks; \
+	  build build-dchecks random_labs_test; \
+	  WEFT_RANDOM_PACKETS=$(PACKETS) WEFT_RANDOM_FIRST=$(FIRST) build-dchecks/random_labs_test
+
 assertions: ## how many stand on the packet path: WEFT_CHECK, WEFT_DCHECK, by module
 	@for module in engine fabric nic host; do \
 	  printf '%-8s %4d %4d\n' $$module $$(grep -rho 'WEFT_CHECK(' src/$$module | wc -l) $$(grep -rho 'WEFT_DCHECK(' src/$$module | wc -l); done
@@ -70,7 +77,7 @@ install: ## weft to PREFIX/bin, its libraries to PREFIX/lib/weft, files for Wire
 	@cmake --install build --prefix "$(PREFIX)"
 
 clean: ## remove all build directories
-	@rm -rf build build-debug build-asan build-tsan build-other
+	@rm -rf build build-debug build-asan build-tsan build-dchecks build-other
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12

@@ -117,6 +117,8 @@ configure_release() {
   fi
 }
 
+# A release with the assertions that cost time: for many random labs.
+configure_dchecks() { configure dchecks build-dchecks "${test_options[@]}"; }
 configure_asan() { configure asan build-asan "${test_options[@]}"; }
 configure_tsan() { configure tsan build-tsan "${test_options[@]}"; }
 # For clang-tidy: every file by itself and with the headers that it includes.
@@ -142,10 +144,10 @@ unit_test_targets() {
   done
   return 0
 }
-# What runs under ASan and UBSan, the longest first. settable_test is no unit test, but odd values are where undefined
-# behaviour shows.
+# What runs under ASan and UBSan, the longest first. settable_test and random_labs_test are no unit tests, but odd values
+# and odd labs are where undefined behaviour and broken invariants show.
 asan_test_targets() {
-  local slow=(settable_test nic_test live_test workload_test)
+  local slow=(settable_test random_labs_test nic_test live_test workload_test)
   printf '%s\n' "${slow[@]}"
   unit_test_targets | grep -vxF "$(printf '%s\n' "${slow[@]}")"
 }

@@ -23,19 +23,33 @@ class RandomLab {
  public:
   explicit RandomLab(std::uint64_t seed) : dice_(seed, 1) { lab_.seed = seed; }
 
-  lab::Lab make() {
-    lab_.name = fmt::format("random-{}", lab_.seed);
-    lab_.duration_ps = us(dice_.pick(600, 2500));
-    draw_contract();
-    draw_topology();
-    resolve_qos();
-    draw_workloads();
-    draw_faults();
-    return std::move(lab_);
+  // Of flows alone.
+  lab::Lab make() { return draw(); }
+  // Of anything: also transfers, perftest and iperf3, go-back-N and selective repeat, telemetry, LAGs, software
+  // forwarders and static routes, and longer. For runs of whole labs.
+  lab::Lab make_wide() {
+    wide_ = true;
+    size_scale_ = 10;
+    return draw();
   }
 
  private:
   static constexpr std::int64_t kGbps = 1'000'000'000;
+
+  bool wide_chance(int percent) { return wide_ && dice_.chance(percent); }
+
+  lab::Lab draw() {
+    lab_.name = fmt::format("random-{}", lab_.seed);
+    lab_.duration_ps = us(dice_.pick(600, 2500)) * (wide_ ? 4 : 1);
+    draw_contract();
+    draw_topology();
+    resolve_qos();
+    if (wide_) draw_forwarder();
+    draw_workloads();
+    draw_faults();
+    if (wide_) draw_more_workloads();
+    return std::move(lab_);
+  }
 
   // Quality of service.
   void draw_contract() {
@@ -142,6 +156,8 @@ class RandomLab {
         }
       }
     }
+    if (!trunks_.empty() && wide_chance(25)) add_lag();
+    const bool selective_repeat = wide_chance(30);
     const bool jumbo = dice_.chance(40);
     const bool mixed = dice_.chance(20);
     const bool v4 = dice_.chance(85);
@@ -152,8 +168,10 @@ class RandomLab {
       lab::HostConfig host;
       host.name = fmt::format("h{}", h);
       host.model = test_host();
+      if (wide_) add_tcp_costs(host.model);
       lab::NicConfig nic;
       nic.model = any_nic();
+      nic.model.selective_repeat = selective_repeat;
       lab::PortConfig port;
       port.name = "p0";
       port.netdev_mtu_B = (mixed ? dice_.chance(50) : jumbo) ? 4200 : 1500;
@@ -223,6 +241,66 @@ class RandomLab {
     lab_.links.push_back(link);
   }
 
+  static void add_tcp_costs(host::HostModel& model) {
+    model.tcp_send_KiB_ps = model.tcp_receive_KiB_ps = ns(100);
+    model.tcp_remote_KiB_ps = ns(50);
+    model.tcp_send_skb_ps = model.tcp_receive_skb_ps = us(2);
+    model.tcp_receive_packet_ps = model.tcp_ack_ps = ns(300);
+  }
+
+  // A second cable beside one between switches.
+  void add_lag() {
+    const std::size_t first = trunks_[static_cast<std::size_t>(pick_one(trunks_.size()))];
+    join_switches(lab_.links[first].a.host, lab_.links[first].b.host);
+    lab_.lags.push_back(
+        {"lag0", {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(lab_.links.size() - 1)}});
+  }
+
+  // One of the switches forwards by a CPU, quick enough that it is not all that limits, or slow.
+  void draw_forwarder() {
+    if (!dice_.chance(15)) return;
+    lab::SwitchConfig& device = lab_.switches[static_cast<std::size_t>(pick_one(lab_.switches.size()))];
+    fabric::ForwarderModel model;
+    model.name = "test-bridge";
+    model.cores = static_cast<std::uint32_t>(dice_.pick(1, 4));
+    model.packet_cost_ps = ns(dice_.pick(50, 1500));
+    model.red_cost_ps = ns(dice_.pick(0, 200));
+    model.rx_usecs_ps = us(dice_.pick(0, 8));
+    model.rx_frames = static_cast<std::uint32_t>(dice_.pick(1, 64));
+    model.interrupt_latency_ps = ns(dice_.pick(100, 2000));
+    model.napi_weight = static_cast<std::uint32_t>(dice_.pick(1, 64));
+    model.netdev_budget = static_cast<std::uint32_t>(dice_.pick(1, 300));
+    model.softirq_resume_ps = us(dice_.pick(0, 5));
+    model.tx_usecs_ps = us(dice_.pick(1, 8));
+    if (dice_.chance(30)) model.tx_stall_interval_ps = us(dice_.pick(50, 500));
+    if (model.tx_stall_interval_ps > 0) model.tx_stall_ps = us(dice_.pick(1, 50));
+    fabric::ForwarderPort port;
+    port.rx_ring = static_cast<std::uint32_t>(dice_.pick(8, 1024));
+    port.qdisc.limit = dice_.pick(2, 1000);
+    if (dice_.chance(50)) {
+      port.qdisc.kind = fabric::QdiscKind::kRed;
+      port.qdisc.avpkt_B = 1500;
+      port.qdisc.min_B = dice_.pick(10'000, 60'000);
+      port.qdisc.max_B = 3 * port.qdisc.min_B;
+      port.qdisc.limit = 4 * port.qdisc.max_B;
+      port.qdisc.probability_ppb = static_cast<std::uint32_t>(dice_.pick(1, 1'000'000'000));
+      port.qdisc.bandwidth_bps = 10 * kGbps;
+      port.qdisc.ecn = dice_.chance(70);
+      port.qdisc.burst = fabric::red_default_burst(port.qdisc);
+    }
+    device.forwarder = {model, std::vector<fabric::ForwarderPort>(device.ports.size(), port)};
+    device.model.cell_B = 1;
+    device.model.buffer_split = fabric::BufferSplit::kShared;
+    device.model.buffer_slices = device.model.pipes = 1;
+    device.model.cut_through = false;
+    device.qos.flow_control = fabric::FlowControl::kNone;
+    device.qos.pfc_receive_mask = 0;
+    device.qos.watchdog.enabled = false;
+    device.qos.ingress_pool_B = device.qos.egress_pool_B = std::int64_t{1} << 30;
+    for (std::size_t c = 0; c < fabric::kClasses; ++c)
+      device.qos.groups[c].lossless = device.qos.queues[c].lossless = false;
+  }
+
   lab::LinkConfig any_cable() {
     lab::LinkConfig link;
     link.propagation_ps = ns(dice_.pick(5, 500));
@@ -276,13 +354,83 @@ class RandomLab {
     }
   }
 
+  std::int64_t pick_one(std::size_t count) { return dice_.pick(0, static_cast<std::int64_t>(count) - 1); }
+
+  // Between two hosts, beside the flows.
+  void draw_more_workloads() {
+    const std::int64_t count = dice_.pick(0, 4);
+    for (std::int64_t i = 0; i < count; ++i) {
+      lab::WorkloadConfig config;
+      config.name = fmt::format("m{}", i);
+      config.start_ps = us(dice_.pick(0, 200));
+      const auto client = static_cast<std::uint32_t>(pick_one(lab_.hosts.size()));
+      const auto hosts = static_cast<std::int64_t>(lab_.hosts.size());
+      config.client = {client, 0, 0};
+      config.server = {static_cast<std::uint32_t>((client + dice_.pick(1, hosts - 1)) % hosts), 0, 0};
+      const std::int64_t kind = dice_.pick(0, 9);
+      if (kind < 5) {
+        config.options = any_transfer();
+      } else if (kind < 8) {
+        config.options = any_perftest();
+      } else {
+        config.options = any_iperf3();
+      }
+      lab_.workloads.push_back(std::move(config));
+    }
+  }
+
+  workload::TransferOptions any_transfer() {
+    using workload::TransferOp;
+    workload::TransferOptions options;
+    options.op =
+        dice_.one_of({TransferOp::kWrite, TransferOp::kWriteImm, TransferOp::kSend, TransferOp::kSendImm,
+                      TransferOp::kSendInv, TransferOp::kRead, TransferOp::kFetchAdd, TransferOp::kCompareSwap});
+    options.ud = options.op == TransferOp::kSend && dice_.chance(50);
+    const bool atomic = options.op == TransferOp::kFetchAdd || options.op == TransferOp::kCompareSwap;
+    options.size_B = static_cast<std::uint64_t>(atomic ? 8 : options.ud ? dice_.pick(1, 1000) : dice_.pick(1, 200'000));
+    options.count = static_cast<std::uint64_t>(dice_.pick(1, 200));
+    options.depth = static_cast<std::uint32_t>(dice_.pick(1, 32));
+    options.timeout = static_cast<std::uint8_t>(dice_.pick(5, 9));
+    options.retry_cnt = static_cast<std::uint8_t>(dice_.pick(3, 7));
+    if (dice_.chance(20)) options.receive_delay_ps = us(dice_.pick(1, 50));
+    return options;
+  }
+
+  workload::PerftestOptions any_perftest() {
+    using workload::PerftestVerb;
+    workload::PerftestOptions options;
+    options.verb =
+        dice_.one_of({PerftestVerb::kWrite, PerftestVerb::kRead, PerftestVerb::kSend, PerftestVerb::kAtomic});
+    options.latency = dice_.chance(20);
+    options.size_B = options.verb == PerftestVerb::kAtomic ? 8 : static_cast<std::uint64_t>(dice_.pick(1, 65'536));
+    options.iterations = static_cast<std::uint64_t>(dice_.pick(50, 1000));
+    options.qps = options.latency ? 1 : static_cast<std::uint32_t>(dice_.pick(1, 4));
+    options.tx_depth = options.latency ? 1 : static_cast<std::uint32_t>(dice_.pick(1, 128));
+    options.cq_mod = 1;
+    options.bidirectional = !options.latency && dice_.chance(30);
+    options.no_peak = true;
+    return options;
+  }
+
+  workload::Iperf3Options any_iperf3() {
+    workload::Iperf3Options options;
+    options.algorithm = dice_.chance(50) ? workload::TcpAlgorithm::kCubic : workload::TcpAlgorithm::kReno;
+    options.duration_ps = us(dice_.pick(500, 5000));
+    options.parallel = static_cast<std::uint32_t>(dice_.pick(1, 4));
+    options.reverse = dice_.chance(30);
+    options.interval_ps = 0;
+    return options;
+  }
+
   workload::FlowOptions any_flows(std::uint32_t hosts) {
     workload::FlowOptions options;
+    if (wide_chance(20))
+      options.telemetry = dice_.chance(50) ? engine::TelemetryFormat::kInt : engine::TelemetryFormat::kIfa;
     options.op = dice_.chance(60) ? workload::FlowOp::kWrite : workload::FlowOp::kSend;
     options.message_B = static_cast<std::uint32_t>(dice_.chance(50) ? 0 : dice_.pick(1000, 60'000));
     options.timeout = static_cast<std::uint8_t>(dice_.pick(5, 7));
     options.retry_cnt = static_cast<std::uint8_t>(dice_.pick(3, 7));
-    const auto size_B = static_cast<std::uint64_t>(dice_.pick(1, 200'000));
+    const auto size_B = static_cast<std::uint64_t>(dice_.pick(1, 200'000) * size_scale_);
     const auto victim = static_cast<std::uint32_t>(dice_.pick(0, hosts - 1));
     std::vector<std::uint32_t> others;
     for (std::uint32_t h = 0; h < hosts; ++h) {
@@ -301,7 +449,7 @@ class RandomLab {
         workload::Flow flow;
         flow.source = static_cast<std::uint32_t>(dice_.pick(0, hosts - 1));
         flow.destination = (flow.source + static_cast<std::uint32_t>(dice_.pick(1, hosts - 1))) % hosts;
-        flow.size_B = static_cast<std::uint64_t>(dice_.pick(0, 200'000));
+        flow.size_B = static_cast<std::uint64_t>(dice_.pick(0, 200'000) * size_scale_);
         flow.start_ps = us(dice_.pick(0, 100));
         options.flows.push_back(flow);
       }
@@ -364,6 +512,8 @@ class RandomLab {
   }
 
   Dice dice_;
+  bool wide_ = false;
+  std::int64_t size_scale_ = 1;
   lab::Lab lab_;
   lab::QosContract contract_;
   fabric::SwitchModel model_;
@@ -373,6 +523,9 @@ class RandomLab {
 
 inline lab::Lab random_lab(std::uint64_t seed) {
   return RandomLab(seed).make();
+}
+inline lab::Lab random_wide_lab(std::uint64_t seed) {
+  return RandomLab(seed).make_wide();
 }
 
 }  // namespace weft::support
