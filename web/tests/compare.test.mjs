@@ -28,7 +28,7 @@ test('two runs: labs, results, plots, links', async () => {
   assert.ok((await page.locator('figure').count()) >= 3);
   const groups = await page.locator('h3').allTextContents();
   assert.deepEqual(groups.map((text) => text.split(' ')[0]), ['Workloads', 'Fabric', 'Hosts', 'Ports']);
-  assert.match(await page.locator('table.results').first().textContent(), /[▲▼] [+−×]/);
+  assert.match(await page.locator('table.results').first().textContent(), /[▲▼] [-+x]/);
   await rig.shot(page, 'compare');
   await page.getByLabel('Find figures').fill('ecn_marked');
   for (const name of await page.locator('table.results td.name').allTextContents()) assert.match(name, /ecn_marked/);

@@ -1,5 +1,6 @@
 // Parts of the page without a browser: requests in pieces, answers of a report, tooltips.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createServer } from 'vite';
@@ -48,6 +49,18 @@ test('the utilisation of several links is weighted by their rates', async () => 
   const strand = { up: ['a:1', 'a:2'], down: ['b:1', 'b:2'], links: [0, 1] };
   const tip = tipOf({ plan: { links, nodes: [], pods: [] }, scene: { strands: [strand] }, moments, classesOf: new Map() }, { kind: 'strand', strand: 0 }, 0, []);
   assert.match(Object.fromEntries(tip.lines)['up, total'], /^400 Gb\/s \(80(\.0)? %\)$/);
+});
+
+// tests/unit/base/figures_test.cc does the same with the program's figures.
+test('a number has the text of the table that the program has too', async () => {
+  const { size, rate, time, messageSize, lineRate, moment, percent, change } = await load('lib/units.ts');
+  const kinds = { size, rate, time, message: messageSize, line_rate: lineRate, moment, share: percent, change };
+  const rows = readFileSync(join(root, 'tests/data/figures.txt'), 'utf8').split('\n').filter((line) => line && !line.startsWith('#'));
+  assert.ok(rows.length > 60);
+  for (const row of rows) {
+    const [kind, numbers, text] = row.split(' | ');
+    assert.equal(kinds[kind](...numbers.split(' ').map(Number)), text, row);
+  }
 });
 
 test('a time has the unit in which it is read, and the digits that its range needs', async () => {

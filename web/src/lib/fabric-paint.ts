@@ -5,7 +5,7 @@ import { along, far, head, lengthOf, route } from './fabric-route';
 import { gutter, type Scene, type Strand } from './fabric-scene';
 import { type Moments, WHOLE_LINE, XOFF } from './run-data.svelte';
 import type { Fabric, RunEvent } from './types';
-import { rate } from './units';
+import { count, rate } from './units';
 
 export interface Values {
   used: number;
@@ -112,7 +112,7 @@ export function paintStatic(c: Context, t: Theme, p: Painter) {
     c.fillStyle = t.ink;
     write(c, labels, tier.name, 2, tier.y - 7);
     c.fillStyle = t.soft;
-    write(c, labels, tier.count.toLocaleString('en-US'), 2, tier.y + 7);
+    write(c, labels, count(tier.count), 2, tier.y + 7);
   }
 }
 

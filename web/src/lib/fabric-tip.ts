@@ -2,7 +2,7 @@
 import { kinds } from './draw';
 import { groupAt, queueAt, sharesOf, valuesOf, type Hit, type Painter } from './fabric-paint';
 import type { RunEvent } from './types';
-import { count, percent, rate, size } from './units';
+import { count, lineRate, percent, rate, size } from './units';
 
 export interface TipText {
   title: string;
@@ -32,7 +32,7 @@ export function tipOf(painter: Painter, h: NonNullable<Hit>, bin: number, now: R
     }
     const here = now.filter((e) => s.up.includes(e.port) || s.down.includes(e.port));
     for (const e of here.slice(0, 4)) lines.push([kinds[e.kind]?.title ?? e.kind, e.count > 1 ? `${e.port} × ${count(e.count)}` : e.port]);
-    return { title: many === 1 ? `${first.aPort} – ${first.bPort}, ${rate(first.rate)}` : `${many} links, ${rate(capacity)}`, lines, hint: many > 1 ? 'click to open' : '' };
+    return { title: many === 1 ? `${first.aPort} – ${first.bPort}, ${lineRate(first.rate)}` : `${many} links, ${lineRate(capacity)}`, lines, hint: many > 1 ? 'click to open' : '' };
   }
   const node = plan.nodes[h.node];
   let [sends, gets, most, stopped] = [0, 0, 0, 0];
