@@ -133,7 +133,7 @@ void CountersCheck::compare(const PortCounters& port, PointId point, const Seen&
   std::string what = fmt::format("{} is not the port of {}", place, port.address);
   for (const std::string& each : apart) what += "; " + each;
   if (pauses_left_out > 0)
-    what += "; " + count_text(pauses_left_out, "pause counter") +
+    what += "; " + counted(pauses_left_out, "pause counter") +
             " not compared: pause frames stay on their cable, and this is another one";
   findings.add({"counters.elsewhere",
                 port.address,

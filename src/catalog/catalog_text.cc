@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text_table.h"
+
 namespace weft::lab {
 
 namespace {
@@ -30,13 +32,12 @@ std::vector<std::string_view> value_lines(std::string_view value) {
 }  // namespace
 
 std::string catalog_list_text(const Catalog& catalog) {
-  std::string out;
+  TextTable table({"", "", ""}, TextTable::Align::kLeft);
   for (CatalogKind kind : kKindsInOrder) {
-    for (std::string_view name : catalog.names(kind)) {
-      out += fmt::format("{:<6} {:<18} {}\n", to_string(kind), name, catalog.entry(name)->description);
-    }
+    for (std::string_view name : catalog.names(kind))
+      table.add_row({std::string(to_string(kind)), std::string(name), std::string(catalog.entry(name)->description)});
   }
-  return out;
+  return table.text();
 }
 
 std::string catalog_list_json(const Catalog& catalog) {
@@ -50,20 +51,14 @@ std::string catalog_list_json(const Catalog& catalog) {
 }
 
 std::string catalog_entry_text(const CatalogEntry& entry) {
-  std::size_t field_columns = 0;
-  std::size_t value_columns = 0;
-  for (const CatalogRow& row : entry.rows) {
-    field_columns = std::max(field_columns, row.field.size());
-    for (std::string_view line : value_lines(row.value)) value_columns = std::max(value_columns, line.size());
-  }
-  std::string out = fmt::format("{} ({}): {}\n", entry.name, to_string(entry.kind), entry.description);
+  TextTable table({"", "", ""}, TextTable::Align::kLeft);
   for (const CatalogRow& row : entry.rows) {
     const auto lines = value_lines(row.value);
-    out += fmt::format("  {:<{}}  {:<{}}  [{}] {}\n", row.field, field_columns, lines.front(), value_columns, row.tag,
-                       row.source);
-    for (std::size_t i = 1; i < lines.size(); ++i) out += fmt::format("  {:<{}}  {}\n", "", field_columns, lines[i]);
+    table.add_row({std::string(row.field), std::string(lines.front()), fmt::format("[{}] {}", row.tag, row.source)});
+    for (std::size_t i = 1; i < lines.size(); ++i) table.add_row({"", std::string(lines[i]), ""});
   }
-  return out + "tags: V primary source, S secondary, R recalled, E estimate, F fitted (docs/catalog.md)\n";
+  return fmt::format("{} ({}): {}\n", entry.name, to_string(entry.kind), entry.description) + table.text("  ") +
+         "tags: V primary source, S secondary, R recalled, E estimate, F fitted (docs/catalog.md)\n";
 }
 
 std::string catalog_entry_json(const CatalogEntry& entry) {

@@ -13,6 +13,7 @@
 #include "analyze/frames/open_captures.h"
 #include "analyze/show/diff.h"
 #include "analyze/show/packet_tree.h"
+#include "base/figures.h"
 #include "cli/common.h"
 #include "cli/output.h"
 #include "cli/verbs.h"
@@ -73,11 +74,10 @@ std::function<void(std::uint64_t, std::uint64_t)> reading_line() {
     const auto now = Clock::now();
     if (now < next) return;
     next = now + std::chrono::milliseconds(200);
-    const double seconds = std::chrono::duration<double>(now - start).count();
-    const double read_GB = static_cast<double>(read_B) / 1e9;
-    show_progress_text(all_B == 0 ? fmt::format("{:.2f} GB read in {:.1f} s", read_GB, seconds)
-                                  : fmt::format("{:.2f} of {:.2f} GB read in {:.1f} s ({} %)", read_GB,
-                                                static_cast<double>(all_B) / 1e9, seconds, read_B * 100 / all_B));
+    const std::string took = time_text(1e12 * std::chrono::duration<double>(now - start).count());
+    show_progress_text(all_B == 0 ? fmt::format("{} read in {}", size_text(read_B), took)
+                                  : fmt::format("{} of {} read in {} ({})", size_text(read_B), size_text(all_B), took,
+                                                share_text(static_cast<double>(read_B) / static_cast<double>(all_B))));
   };
 }
 

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/figures.h"
 #include "base/files.h"
 #include "base/nearest.h"
 #include "base/plural.h"
@@ -165,8 +166,8 @@ void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& p
   if (ports.empty() || options.file_B != 0) return;
   if (!runs_workloads) {
     options.file_B = kLimit_B;
-    fmt::print(stderr, "weft: the capture ends at {} GB; --capture-size sets another limit\n",
-               kLimit_B / 1'000'000'000);
+    fmt::print(stderr, "weft: the capture ends at {}; --capture-size sets another limit\n",
+               message_size_text(kLimit_B));
     return;
   }
   const lab::CaptureEstimate estimate = lab::estimate_capture(lab, ports, options.snaplen_B);
@@ -174,15 +175,15 @@ void limit_large_capture(const lab::Lab& lab, const std::vector<lab::PortRef>& p
   if (is_known ? estimate.file_B < kLarge_B : ports.size() < kManyPorts || options.snaplen_B != 0) return;
   options.file_B = kLimit_B;
   const std::string remedy =
-      fmt::format("the capture ends at {} GB; {}--capture PORT[,PORT] chooses ports, --capture-size sets another limit",
-                  kLimit_B / 1'000'000'000, options.snaplen_B == 0 ? "--snaplen '128 B' keeps headers, " : "");
+      fmt::format("the capture ends at {}; {}--capture PORT[,PORT] chooses ports, --capture-size sets another limit",
+                  message_size_text(kLimit_B), options.snaplen_B == 0 ? "--snaplen '128 B' keeps headers, " : "");
   if (is_known) {
-    fmt::print(stderr, "weft: {} {} will be about {:.2g} GB (an estimate, from what the workloads send): {}\n",
+    fmt::print(stderr, "weft: {} {} will be about {} (an estimate, from what the workloads send): {}\n",
                options.snaplen_B == 0 ? "whole frames of" : "frames of", counted(ports.size(), "port"),
-               estimate.file_B / 1e9, remedy);
+               size_text(estimate.file_B, 2), remedy);
   } else {
-    fmt::print(stderr, "weft: whole frames of {} are up to {:.2g} GB in each ms at full load: {}\n",
-               counted(ports.size(), "port"), estimate.full_Bps / 1e3 / 1e9, remedy);
+    fmt::print(stderr, "weft: whole frames of {} are up to {} in each ms at full load: {}\n",
+               counted(ports.size(), "port"), size_text(estimate.full_Bps / 1e3, 2), remedy);
   }
 }
 
@@ -271,8 +272,8 @@ std::function<void(Time_ps, const std::string&)> progress_line() {
     auto now = Clock::now();
     if (now < next) return;
     next = now + std::chrono::milliseconds(200);
-    show_progress_text(fmt::format("{}: {} simulated in {:.1f} s", name, lab::time_text(now_ps),
-                                   std::chrono::duration<double>(now - start).count()));
+    show_progress_text(fmt::format("{}: {} simulated in {}", name, moment_text(now_ps),
+                                   time_text(1e12 * std::chrono::duration<double>(now - start).count())));
   };
 }
 

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/figures.h"
 #include "base/files.h"
 #include "cli/common.h"
 #include "cli/verbs.h"
@@ -54,7 +55,7 @@ int run(const ReportArguments& arguments) {
                     fmt::join(names, ", ")));
     return kExitWell;
   }
-  put(fmt::format("{}: {:.1f} MB\n", path, static_cast<double>(report->html.size()) / 1e6));
+  put(fmt::format("{}: {}\n", path, size_text(report->html.size())));
   if (!report->left_out.empty()) put(fmt::format("left out: {}\n", fmt::join(report->left_out, ", ")));
   return kExitWell;
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/figures.h"
 #include "explain/read_evidence.h"
 #include "results/report_text.h"
 #include "results/series.h"
@@ -172,14 +173,14 @@ tl::expected<void, ExplainProblem> cut_to_window(const std::string& directory, T
         "--between needs samples, and this run has none",
         fmt::format("run it with them: weft run {}/lab.yaml --set 'sample=10 us' --out DIR", directory)});
   if (evidence.samples - 2 > static_cast<std::uint64_t>(evidence.end_ps / interval_ps))
-    return tl::unexpected(ExplainProblem{
-        fmt::format("{} samples do not fit a run of {}", evidence.samples, lab::time_text(evidence.end_ps)),
-        "run the lab again"});
+    return tl::unexpected(
+        ExplainProblem{fmt::format("{} samples do not fit a run of {}", evidence.samples, moment_text(evidence.end_ps)),
+                       "run the lab again"});
   const Time_ps last_ps = static_cast<Time_ps>(evidence.samples - 1) * interval_ps;
   if (from_ps >= last_ps)
-    return tl::unexpected(ExplainProblem{fmt::format("--between begins at {}, and the last sample is of {}",
-                                                     lab::time_text(from_ps), lab::time_text(last_ps)),
-                                         "choose times within the run"});
+    return tl::unexpected(ExplainProblem{
+        fmt::format("--between begins at {}, and the last sample is of {}", moment_text(from_ps), moment_text(last_ps)),
+        "choose times within the run"});
   const auto from = static_cast<std::uint64_t>(from_ps / interval_ps);
   const auto to = std::min<std::uint64_t>(
       evidence.samples - 1, static_cast<std::uint64_t>((std::min(to_ps, last_ps) + interval_ps - 1) / interval_ps));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/qos_size.h"
 #include "text/units.h"
 #include "text/yaml_tree.h"
 
@@ -127,7 +126,9 @@ class KnobList {
     const std::uint8_t queue = qos.queue_of_priority[priority], group = qos.group_of_priority[priority];
     const fabric::EcnRamp& ecn = qos.queues[queue].ecn;
     const std::string at_queue = fmt::format("qos.queues.{}", queue), at_group = fmt::format("qos.groups.{}", group);
-    const auto bytes = [](bool given, std::int64_t size_B) { return given ? size_text(size_B) : std::string("off"); };
+    const auto bytes = [](bool given, std::int64_t size_B) {
+      return given ? format_quantity(size_B, Quantity::kSize) : std::string("off");
+    };
     add("qos.pfc.mode", "Flow control", KnobKind::kChoice, std::string(mode_name(qos.flow_control)),
         "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost.", {"pfc", "pause", "none"});
     add(at_group + ".alpha", fmt::format("Alpha of group {}: exponent n of 2^n", group), KnobKind::kNumber,

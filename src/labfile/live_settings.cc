@@ -19,10 +19,6 @@ std::string list_of(std::uint8_t classes) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
-std::string exact_size(std::int64_t size_B) {
-  return size_B % 1000 == 0 && size_B > 0 ? fmt::format("{} kB", size_B / 1000) : fmt::format("{} B", size_B);
-}
-
 template <class Parameters>
 void add(std::span<const ParameterKey<Parameters>> keys, const Parameters& parameters, std::vector<Setting>& settings) {
   for (const auto& key : keys)
@@ -73,8 +69,8 @@ std::vector<Setting> settings_of(const fabric::SwitchQos& qos, std::uint8_t pfc)
     const fabric::EcnRamp& ecn = qos.queues[q].ecn;
     const std::string at = fmt::format("queues.{}.", q);
     if (ecn.enabled) {
-      settings.push_back({at + "ecn.min", exact_size(ecn.min_B)});
-      settings.push_back({at + "ecn.max", exact_size(ecn.max_B)});
+      settings.push_back({at + "ecn.min", format_quantity(ecn.min_B, Quantity::kSize)});
+      settings.push_back({at + "ecn.max", format_quantity(ecn.max_B, Quantity::kSize)});
       settings.push_back({at + "ecn.probability", format_quantity(ecn.probability_ppb, Quantity::kProbability)});
       settings.push_back({at + "ecn.average", fmt::format("{}", ecn.weight_exponent)});
       settings.push_back({at + "ecn.mark", std::string(word_of(mark_words(), ecn.at_enqueue))});

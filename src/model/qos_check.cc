@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/figures.h"
 #include "fabric/headroom.h"
-#include "model/qos_size.h"
 #include "model/sonic_ranges.h"
 #include "text/units.h"
 
@@ -172,7 +172,7 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
     if (queue.ecn.enabled && queue.ecn.max_B > pool_B) {
       warn(contract.places.queues[i],
            fmt::format("ecn max {} of queue {} is above the pool of {}: {} drops or pauses before it marks all",
-                       size_text(queue.ecn.max_B), i, size_text(pool_B), device.model.name),
+                       format_quantity(queue.ecn.max_B, Quantity::kSize), i, size_text(pool_B), device.model.name),
            "lower max");
     }
   }
@@ -234,11 +234,11 @@ void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, con
     if (!device.qos.groups[group].lossless || device.ports[port.port].headroom_B[group] >= need_B) continue;
     warn(contract.places.groups[group],
          fmt::format("headroom {} of group {}: {} at {} over {} needs {} for {} B frames",
-                     size_text(device.ports[port.port].headroom_B[group]), group, device.model.name,
-                     format_quantity(link.rate_bps, Quantity::kBitRate),
+                     format_quantity(device.ports[port.port].headroom_B[group], Quantity::kSize), group,
+                     device.model.name, format_quantity(link.rate_bps, Quantity::kBitRate),
                      link.latency_ps ? format_quantity(*link.latency_ps, Quantity::kTime)
                                      : format_quantity(link.length_mm, Quantity::kLength),
-                     size_text(need_B), path.max_lossless_B),
+                     format_quantity(need_B, Quantity::kSize), path.max_lossless_B),
          "lossless packets may be dropped: give the group more headroom");
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
@@ -172,7 +173,7 @@ std::optional<PathWait> path_wait(const ExplainContext& context, const FlowAnswe
   if (most < kBusy) return std::nullopt;
   const LinkUse& use = context.use_of.at(busiest);
   PathWait wait{busiest, fmt::format("its packets waited in the queue of {}: up to {}, {} at its rate",
-                                     queue_text(context, busiest), bytes_text(use.max_queue_B),
+                                     queue_text(context, busiest), size_text(use.max_queue_B),
                                      time_text(static_cast<Time_ps>(static_cast<double>(use.max_queue_B) * 8e12 /
                                                                     static_cast<double>(use.rate_bps))))};
   if (const std::string lossy = class_text(context, busiest); !lossy.empty()) wait.because += "; " + lossy;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 
@@ -175,10 +176,10 @@ std::optional<CapacityCause> small_pool(const ExplainContext& context, const std
   out.title = "the pool is too small for the burst";
   out.step = fmt::format(
       "a burst of {} at {} into {} leaves {} waiting; {} has a pool of {}, of which {} with alpha 2^{} may take {}",
-      bytes_text(burst_B), rate_text(static_cast<std::int64_t>(in_bps)), rate_text(static_cast<std::int64_t>(out_bps)),
-      bytes_text(static_cast<std::uint64_t>(waits_B)), node_name(root), bytes_text(pool->pool_B),
+      size_text(burst_B), rate_text(static_cast<std::int64_t>(in_bps)), rate_text(static_cast<std::int64_t>(out_bps)),
+      size_text(static_cast<std::uint64_t>(waits_B)), node_name(root), size_text(pool->pool_B),
       paused ? counted(static_cast<std::uint64_t>(holders), "ingress group") : std::string("one queue"), pool->alpha,
-      bytes_text(static_cast<std::uint64_t>(room_B)));
+      size_text(static_cast<std::uint64_t>(room_B)));
   return out;
 }
 

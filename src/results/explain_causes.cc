@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "workload/perftest/budget.h"

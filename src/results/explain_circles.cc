@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
@@ -52,7 +53,7 @@ void add_stops(const ExplainContext& context, const StopCircle& circle, bool for
     step.text = fmt::format("{} stops {} {}", last->by, port,
                             for_good ? "for good" : "for " + time_text(last->to_ps - last->from_ps));
     if (!last->queue_port.empty())
-      step.text += fmt::format(": {} from there wait in the queue of {}", bytes_text(last->queue_B), last->queue_port);
+      step.text += fmt::format(": {} from there wait in the queue of {}", size_text(last->queue_B), last->queue_port);
     out.steps.push_back(std::move(step));
   }
 }
@@ -67,7 +68,7 @@ void add_what_broke_it(const ExplainContext& context, const StopCircle& circle, 
     step.where = event.port;
     step.time_ps = step.last_ps = event.first_ps;
     step.text = fmt::format("the PFC watchdog takes queue {} of {} for a storm ({} wait)", event.queue, event.port,
-                            bytes_text(event.queue_B));
+                            size_text(event.queue_B));
     out.steps.push_back(std::move(step));
   }
   for (const DropEvidence& drop : context.evidence.drops) {

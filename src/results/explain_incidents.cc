@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
@@ -116,7 +117,7 @@ void Builder::add_root(const Begun& begun, Incident& out) const {
     std::set<std::string> sources;
     for (const FlowAnswer* flow : flows_.through(begun.root)) sources.insert(flow->from);
     step.text = fmt::format("queue {} of {} fills", queue, link_name(context_, begun.root));
-    if (queue_B > 0) step.text += fmt::format(" ({})", bytes_text(queue_B));
+    if (queue_B > 0) step.text += fmt::format(" ({})", size_text(queue_B));
     if (sources.size() > 1) step.text += fmt::format(": {} ports send through it", sources.size());
     out.title = fmt::format("congestion at {}", queue_text(context_, begun.root));
     // It has dropped there, where others pause.
@@ -164,16 +165,16 @@ void Builder::add_marks(const Begun& begun, Incident& out) const {
   step.qpn = first.qpn;
   step.psn = first.psn;
   step.text = fmt::format("{} marks {} CE, queue up to {}; the first from {} to {}", begun.root,
-                          counted(step.count, "packet"), bytes_text(queue_B), first.source, first.destination);
+                          counted(step.count, "packet"), size_text(queue_B), first.source, first.destination);
   out.steps.push_back(std::move(step));
 }
 
 // What the priority group held that sent XOFF, and the egress queue that it waited for.
 std::string group_text(const Stop& stop) {
   std::string out =
-      fmt::format("the priority group of {} holds {}, {} of it in {}queue {} of {}", stop.by, bytes_text(stop.group_B),
-                  bytes_text(stop.queue_B), stop.level > 0 ? "the stopped " : "", stop.queue, stop.queue_port);
-  if (stop.egress_B > 0) out += fmt::format(", which holds {}", bytes_text(stop.egress_B));
+      fmt::format("the priority group of {} holds {}, {} of it in {}queue {} of {}", stop.by, size_text(stop.group_B),
+                  size_text(stop.queue_B), stop.level > 0 ? "the stopped " : "", stop.queue, stop.queue_port);
+  if (stop.egress_B > 0) out += fmt::format(", which holds {}", size_text(stop.egress_B));
   return out;
 }
 
@@ -230,7 +231,7 @@ void Builder::add_drops(const Begun& begun, Incident& out) const {
     step.psn = drop->psn;
     step.text = fmt::format("{} drops {}{} ({}), queue {} up to {}; the first from {} to {}", node_name(drop->node),
                             at_least(context_.evidence.left_out), counted(drop->count, "packet"), drop->reason,
-                            drop->queue, bytes_text(drop->queue_B), drop->source, drop->destination);
+                            drop->queue, size_text(drop->queue_B), drop->source, drop->destination);
     out.weight += 1e7 * static_cast<double>(drop->count);
     out.steps.push_back(std::move(step));
   }
@@ -246,7 +247,7 @@ void Builder::add_watchdog(const Begun& begun, Incident& out) const {
     step.where = event.port;
     step.time_ps = step.last_ps = event.first_ps;
     step.text = fmt::format("the PFC watchdog finds queue {} of {} in a storm ({} wait)", event.queue, event.port,
-                            bytes_text(event.queue_B));
+                            size_text(event.queue_B));
     out.steps.push_back(std::move(step));
   }
 }

@@ -74,12 +74,8 @@ std::vector<Incident> explain_incidents(const ExplainContext& context, const std
 std::string link_name(const ExplainContext& context, const std::string& port);
 // "97 % busy"; empty: nothing is known of it.
 std::string busy_text(const ExplainContext& context, const std::string& port);
-// "25.0 Gb/s", "40 Mb/s"
-std::string rate_text(std::int64_t bps);
 // "3 fault drops", "12 port down"
 std::string lost_text(std::uint64_t count, const std::string& reason);
-// "1.2 MB"
-std::string bytes_text(std::uint64_t bytes);
 // "at least " where the log had no room for all.
 inline std::string at_least(std::uint64_t left_out) {
   return left_out > 0 ? "at least " : "";

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 

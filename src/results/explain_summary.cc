@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explanation.h"
 #include "results/report_text.h"
@@ -15,8 +16,8 @@ constexpr std::size_t kReportColumns = 100;
 std::string links_line(const Explanation& explanation) {
   if (explanation.links.empty() || explanation.links.front().busy == 0) return "links: nothing was sent";
   const LinkUse& busiest = explanation.links.front();
-  std::string out = fmt::format("links: {} to {} was the busiest, {} of {:.0f} Gb/s", busiest.from, busiest.to,
-                                share_text(busiest.busy), static_cast<double>(busiest.rate_bps) / 1e9);
+  std::string out = fmt::format("links: {} to {} was the busiest, {} of {}", busiest.from, busiest.to,
+                                share_text(busiest.busy), line_rate_text(busiest.rate_bps));
   const LinkUse* stopped = nullptr;
   std::size_t paused = 0;
   for (const LinkUse& use : explanation.links) {

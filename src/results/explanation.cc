@@ -4,33 +4,16 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
 
-std::string share_text(double share) {
-  const double percent = 100 * share;
-  if (percent >= 10 || percent == 0) return fmt::format("{:.0f} %", percent);
-  return fmt::format("{:.1f} %", percent);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  if (bytes >= 10'000'000) return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
-  if (bytes >= 1'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-  if (bytes >= 1'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{} B", bytes);
-}
-
 std::string lost_text(std::uint64_t count, const std::string& reason) {
   const bool countable = reason.ends_with(" drop") || reason.ends_with(" error") || reason.ends_with(" response");
   return countable ? counted(count, reason) : fmt::format("{} {}", count, reason);
-}
-
-std::string rate_text(std::int64_t bps) {
-  if (bps < 1'000'000'000) return fmt::format("{:.0f} Mb/s", static_cast<double>(bps) / 1e6);
-  return fmt::format("{:.1f} Gb/s", static_cast<double>(bps) / 1e9);
 }
 
 std::string list_text(const std::vector<std::string>& names, std::size_t most) {

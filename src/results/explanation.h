@@ -135,7 +135,4 @@ std::string summary_text(const Explanation& explanation);
 // The same at the end of a report.
 std::string report_summary(const Lab& lab, const RunResult& result);
 
-// "87 %", "0.3 %"
-std::string share_text(double share);
-
 }  // namespace weft::lab

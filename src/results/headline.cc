@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/lossless_loss.h"
 #include "results/report_text.h"
@@ -101,10 +102,10 @@ std::string done_part(const RunResult& result, const Explanation& explanation) {
     const std::string flows = counted(static_cast<std::uint64_t>(all), "flow") + of;
     const FlowAnswer* slowest = slowest_flow(explanation);
     if (done == 0 || slowest == nullptr)
-      return fmt::format("None of {} is done after {}", flows, time_text(result.end_ps));
+      return fmt::format("None of {} is done after {}", flows, moment_text(result.end_ps));
     return fmt::format("{:.0f} of {} done{}", done, flows, slowest_part(*slowest, static_cast<std::size_t>(all)));
   }
-  if (result.workloads.empty()) return fmt::format("No workload, {} simulated", time_text(result.end_ps));
+  if (result.workloads.empty()) return fmt::format("No workload, {} simulated", moment_text(result.end_ps));
   std::string out = result.workloads.size() == 1 ? result.workloads.front().config->name
                                                  : counted(result.workloads.size(), "workload");
   out += fmt::format(" took {}", time_text(result.end_ps));
@@ -209,9 +210,9 @@ std::string headline(const Lab& lab, const RunResult& result, const Explanation&
   std::string what;
   const std::vector<std::string> failures = result.failures();
   if (result.interrupted) {
-    what = fmt::format("Interrupted after {}", time_text(result.end_ps));
+    what = fmt::format("Interrupted after {}", moment_text(result.end_ps));
   } else if (!result.circular_waits.empty()) {
-    what = fmt::format("Nothing moves any more, and the run ends at {}", time_text(result.end_ps));
+    what = fmt::format("Nothing moves any more, and the run ends at {}", moment_text(result.end_ps));
   } else if (!failures.empty()) {
     what = first_line(failures.front());
     if (failures.size() > 1) what += fmt::format(" and {}", counted(failures.size() - 1, "other failure"));

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/figures.h"
 #include "results/counters/drop_reason.h"
 
 namespace weft::lab {
@@ -96,7 +97,7 @@ std::string lossless_notice(const Lab& lab, const RunResult& result) {
   for (std::size_t i = 0; i < std::min(losses.size(), kMostShown); ++i) {
     const LosslessLoss& loss = losses[i];
     const double part = static_cast<double>(loss.lost) / static_cast<double>(std::max<std::uint64_t>(loss.taken, 1));
-    out += fmt::format("- {} lost {} of {} packets ({:.2g} %) of {} {}", loss.where, loss.lost, loss.taken, 100 * part,
+    out += fmt::format("- {} lost {} of {} packets ({}) of {} {}", loss.where, loss.lost, loss.taken, share_text(part),
                        loss.by_nic ? "priority" : "priority group", loss.group);
     if (loss.by_nic) {
       out += ": its receive buffer was full";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/kinds/flow_senders.h"
 
@@ -61,10 +62,9 @@ MessageLatency message_latency(const Evidence& evidence) {
 }
 
 std::string latency_line(const LogHistogram& latency_ps) {
-  const auto us = [](std::int64_t time_ps) { return static_cast<double>(time_ps) / 1e6; };
-  return fmt::format("  latency of {} us: p50 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f}\n",
-                     counted(latency_ps.count(), "message"), us(latency_ps.percentile(5'000)),
-                     us(latency_ps.percentile(9'900)), us(latency_ps.percentile(9'990)), us(latency_ps.most()));
+  return fmt::format("  latency of {} us: p50 {}, p99 {}, p99.9 {}, max {}\n", counted(latency_ps.count(), "message"),
+                     us_cell(latency_ps.percentile(5'000)), us_cell(latency_ps.percentile(9'900)),
+                     us_cell(latency_ps.percentile(9'990)), us_cell(latency_ps.most()));
 }
 
 }  // namespace weft::lab

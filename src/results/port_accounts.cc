@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
+#include "base/text_table.h"
 #include "fabric/link.h"
-#include "results/report_table.h"
 #include "results/report_text.h"
 #include "workload/perftest/budget.h"
 
@@ -36,8 +37,8 @@ std::string port_accounts_text(const RunResult& result) {
   const std::size_t all = ports.size();
   ports.resize(std::min(all, kMostAccounts));
 
-  Table table;
-  table.add_column("port", Table::Align::kLeft);
+  TextTable table;
+  table.add_column("port", TextTable::Align::kLeft);
   table.add_column("sent us");
   table.add_column("no work, or a full window");
   for (const Column& column : kWaits) table.add_column(column.name);
@@ -46,9 +47,9 @@ std::string port_accounts_text(const RunResult& result) {
   for (const PortOutcome* port : ports) {
     const nic::Counters::Traffic sent = port->counters.tx();
     const double line_B = static_cast<double>(sent.bytes + sent.packets * fabric::kLineOverhead_B);
-    std::vector<std::string> cells{
-        port->name, microseconds(static_cast<Time_ps>(line_B * 8e12 / static_cast<double>(port->rate_bps)))};
-    const auto add = [&](Time_ps idle_ps) { cells.push_back(idle_ps == 0 ? "0" : microseconds(idle_ps)); };
+    std::vector<std::string> cells{port->name,
+                                   us_cell(static_cast<Time_ps>(line_B * 8e12 / static_cast<double>(port->rate_bps)))};
+    const auto add = [&](Time_ps idle_ps) { cells.push_back(idle_ps == 0 ? "0" : us_cell(idle_ps)); };
     const auto idle_ps = [&](nic::Wait wait) { return port->counters.idle_ps[static_cast<std::size_t>(wait)]; };
     add(idle_ps(nic::Wait::kPost) + idle_ps(nic::Wait::kRoundTrip));
     for (const Column& column : kWaits) add(idle_ps(column.wait));
@@ -57,7 +58,7 @@ std::string port_accounts_text(const RunResult& result) {
   }
   return fmt::format(
       "\nwhat ports did{}: us in which they sent, and were idle, by what the next packet had waited for\n{}",
-      all > kMostAccounts ? fmt::format(", the busiest {} of {}", kMostAccounts, all) : "", table.text());
+      all > kMostAccounts ? fmt::format(", the busiest {} of {}", kMostAccounts, all) : "", table.brief_text());
 }
 
 }  // namespace weft::lab

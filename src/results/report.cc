@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "nic/work.h"
 #include "results/counters/forwarder_results.h"
@@ -16,6 +17,7 @@
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
+#include "text/units.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {
@@ -34,9 +36,9 @@ std::string drawing(const Lab& lab) {
   for (const LinkConfig& link : lab.links) {
     std::vector<std::string> left = port_lines(lab, link.a);
     std::vector<std::string> right = port_lines(lab, link.b);
-    std::string speed = fmt::format("{} Gb/s", link.rate_bps / 1'000'000'000);
+    std::string speed = line_rate_text(link.rate_bps);
     std::string cable =
-        fmt::format("{} m {}, {}", trimmed(static_cast<double>(link.length_mm) / 1000.0), to_string(link.cable),
+        fmt::format("{} {}, {}", format_quantity(link.length_mm, Quantity::kLength), to_string(link.cable),
                     link.fec == Fec::kNone ? "no FEC" : fmt::format("{} FEC", to_string(link.fec)));
     out += side_by_side(box(left), fmt::format("{}\n{}", speed, cable), box(right));
   }
@@ -192,7 +194,7 @@ std::string report_body(const Lab& lab, const RunResult& result) {
   if (result.interrupted) out += "\nInterrupted: what follows is what had happened by then.\n";
   if (result.cut_off && !lab.switches.empty())
     out += fmt::format("\nThe lab's duration, {}, was over before everything had come to rest.\n",
-                       time_text(result.end_ps));
+                       moment_text(result.end_ps));
   out += deadlock_section(result);
   out += drop_section(result);
   out += pause_section(result);
@@ -206,7 +208,7 @@ std::string report_body(const Lab& lab, const RunResult& result) {
 
 std::string report_files(const Lab& lab, const RunResult& result, const ReportPaths& paths) {
   std::string out = heading("Files");
-  out += fmt::format("  simulated {}, seed {}\n", time_text(result.end_ps), lab.seed);
+  out += fmt::format("  simulated {}, seed {}\n", moment_text(result.end_ps), lab.seed);
   if (!paths.directory.empty())
     out += fmt::format("  {}/report.md, {}/results.json{}\n", paths.directory, paths.directory,
                        lab.switches.empty() ? "" : ", " + paths.directory + "/results.sqlite");

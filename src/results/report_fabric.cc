@@ -7,17 +7,18 @@
 #include <numeric>
 #include <utility>
 
+#include "base/figures.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "results/counters/drop_reason.h"
 #include "results/pause_rows.h"
-#include "results/report_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
 
 namespace {
 
-using Align = Table::Align;
+using Align = TextTable::Align;
 
 constexpr std::size_t kMostRows = 32;     // of a table
 constexpr std::size_t kPauseEvents = 40;  // of the timeline
@@ -25,10 +26,6 @@ constexpr std::size_t kNamesInDrawing = 8;
 
 std::string count(std::uint64_t value) {
   return fmt::format("{}", value);
-}
-
-std::string kilobytes(std::uint64_t size_B) {
-  return size_B == 0 ? "0" : fmt::format("{:.1f}", static_cast<double>(size_B) / 1000.0);
 }
 
 std::uint64_t sum(const std::array<std::uint64_t, fabric::kClasses>& values) {
@@ -79,16 +76,16 @@ std::vector<std::string> cells(const BufferRow& row) {
           count(n.ecn_marked[c]),
           count(n.queue_drops[c]),
           count(n.group_drops[c]),
-          kilobytes(n.max_queue_B[c]),
-          kilobytes(port.max_shared_B[c]),
-          kilobytes(port.max_headroom_B[c])};
+          kB_cell(n.max_queue_B[c]),
+          kB_cell(port.max_shared_B[c]),
+          kB_cell(port.max_headroom_B[c])};
 }
 
-void add_pause_row(Table& table, const std::string& port, std::size_t c, std::uint64_t sent, Time_ps sent_ps,
+void add_pause_row(TextTable& table, const std::string& port, std::size_t c, std::uint64_t sent, Time_ps sent_ps,
                    std::uint64_t received, std::uint64_t transitions, Time_ps stopped_ps) {
   if (sent + received == 0) return;
-  table.add_row({port, count(c), count(sent), microseconds(sent_ps), count(received), count(transitions),
-                 microseconds(stopped_ps)});
+  table.add_row(
+      {port, count(c), count(sent), us_cell(sent_ps), count(received), count(transitions), us_cell(stopped_ps)});
 }
 
 }  // namespace
@@ -122,8 +119,7 @@ std::string fabric_drawing(const Lab& lab) {
   for (const LinkConfig& link : lab.links) ++kinds[{link.rate_bps, link.a.is_switch() && link.b.is_switch()}];
   std::map<std::string, std::size_t> links;
   for (const auto& [kind, number] : kinds)
-    links[fmt::format("{} Gb/s {}", kind.first / 1'000'000'000, kind.second ? "between switches" : "to hosts")] +=
-        number;
+    links[fmt::format("{} {}", line_rate_text(kind.first), kind.second ? "between switches" : "to hosts")] += number;
   out += fmt::format("links   {}\n", models_text(links));
   return out + "```\n";
 }
@@ -148,7 +144,7 @@ std::string switch_section(const RunResult& result) {
                      [](const BufferRow& a, const BufferRow& b) { return a.weight > b.weight; });
     rows.resize(kMostRows);
   }
-  Table table;
+  TextTable table;
   table.add_column("port", Align::kLeft);
   for (const char* title :
        {"prio", "rx pkts", "tx pkts", "marked", "lost out", "lost in", "queue kB", "shared kB", "headroom kB"}) {
@@ -165,7 +161,7 @@ std::string switch_section(const RunResult& result) {
     const SwitchOutcome& each = *fullest[i];
     if (each.max_buffer_B == 0 && each.held_packets == 0) continue;
     out += fmt::format("  {}: at most {} of {} kB of the shared pool in use", each.config->name,
-                       kilobytes(each.max_buffer_B), kilobytes(each.pool_B));
+                       kB_cell(each.max_buffer_B), kB_cell(each.pool_B));
     if (each.held_packets > 0) out += fmt::format("; {} still held", counted(each.held_packets, "packet"));
     out += "\n";
   }
@@ -175,7 +171,7 @@ std::string switch_section(const RunResult& result) {
 }
 
 std::string pause_section(const RunResult& result) {
-  Table table;
+  TextTable table;
   table.add_column("port", Align::kLeft);
   for (const char* title : {"class", "sent", "stopping it us", "received", "transitions", "stopped us"})
     table.add_column(title);
@@ -201,19 +197,18 @@ std::string pause_section(const RunResult& result) {
   std::size_t shown = std::min(kPauseEvents, rows.size());
   out += shown < rows.size() ? fmt::format("\nThe first {} of {} events:\n\n", shown, rows.size() + left_out)
                              : "\nIn order of time:\n\n";
-  Table events;
+  TextTable events;
   events.add_column("us");
   events.add_column("port", Align::kLeft);
   events.add_column("class");
   events.add_column("what", Align::kLeft);
   for (std::size_t i = 0; i < shown; ++i)
-    events.add_row({fmt::format("{:.3f}", static_cast<double>(rows[i].time_ps) / 1e6), rows[i].port,
-                    classes_text(rows[i].classes) + " ", pause_text(rows[i])});
+    events.add_row({us_cell(rows[i].time_ps), rows[i].port, classes_text(rows[i].classes) + " ", pause_text(rows[i])});
   return out + block(events);
 }
 
 std::string drop_section(const RunResult& result) {
-  Table table;
+  TextTable table;
   table.add_column("switch", Align::kLeft);
   table.add_column("packets");
   table.add_column("reason", Align::kLeft);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "base/figures.h"
 #include "host/memory_path.h"
-#include "results/text_width.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {
@@ -21,57 +21,18 @@ std::string repeated(std::string_view piece, std::size_t count) {
   return out;
 }
 
-std::string padded(const std::string& text, std::size_t columns) {
-  return text + std::string(columns > width(text) ? columns - width(text) : 0, ' ');
-}
-
 }  // namespace
 
 std::string heading(std::string_view title) {
   return fmt::format("\n## {}\n\n", title);
 }
 
+std::string block(const TextTable& table) {
+  return "```\n" + table.brief_text() + "```\n";
+}
+
 std::string ends_text(const Lab& lab, const WorkloadConfig& workload) {
   return fmt::format("{} -> {}", port_name(lab, workload.client), port_name(lab, workload.server));
-}
-
-std::string microseconds(Time_ps time_ps) {
-  return time_ps == 0 ? "0" : fmt::format("{:.3f}", static_cast<double>(time_ps) / 1e6);
-}
-
-std::string trimmed(double value) {
-  std::string text = fmt::format("{:.3f}", value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-std::string number_text(double value) {
-  // Packets and bytes as they are, not as powers of ten.
-  if (std::abs(value) >= 1e6 && std::abs(value) < 1e15) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.6g}", value);
-}
-
-std::string size_text(std::uint64_t size_B) {
-  const auto in_units = [&](std::uint64_t base, std::initializer_list<const char*> names) {
-    std::uint64_t number = size_B;
-    const char* unit = "B";
-    for (const char* name : names) {
-      if (number == 0 || number % base != 0) break;
-      number /= base;
-      unit = name;
-    }
-    return fmt::format("{} {}", number, unit);
-  };
-  const std::string binary = in_units(1024, {"KiB", "MiB", "GiB"}), decimal = in_units(1000, {"kB", "MB", "GB", "TB"});
-  const auto digits = [](const std::string& text) { return text.find(' '); };
-  return digits(decimal) < digits(binary) ? decimal : binary;
-}
-
-std::string time_text(Time_ps time_ps) {
-  if (time_ps >= kSecond_ps) return fmt::format("{:.3f} s", static_cast<double>(time_ps) / 1e12);
-  if (time_ps >= kMillisecond_ps) return fmt::format("{:.3f} ms", static_cast<double>(time_ps) / 1e9);
-  return fmt::format("{:.3f} us", static_cast<double>(time_ps) / 1e6);
 }
 
 std::string range_text(std::optional<double> min, std::optional<double> max) {
@@ -133,8 +94,7 @@ std::string vm_line(const HostConfig& vm) {
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   std::string out = fmt::format("{} vCPU{} on node{} {}", vm.cpu.own.size(), vm.cpu.own.size() == 1 ? "" : "s",
                                 nodes.size() == 1 ? "" : "s", fmt::join(nodes, ", "));
-  if (vm.vm->memory_B > 0)
-    out += fmt::format("; {:g} GiB", static_cast<double>(vm.vm->memory_B) / static_cast<double>(std::int64_t{1} << 30));
+  if (vm.vm->memory_B > 0) out += "; " + memory_text(vm.vm->memory_B);
   return out;
 }
 
@@ -164,7 +124,7 @@ std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
       lines.push_back(fmt::format("VF {}: {}, {}/{}", each.function->number, vm.name,
                                   to_string(each.ports.front().address), each.ports.front().prefix_bits));
       if (each.function->max_tx_rate_bps > 0)
-        lines.back() += fmt::format(", at most {:g} Gb/s", static_cast<double>(each.function->max_tx_rate_bps) / 1e9);
+        lines.back() += ", at most " + line_rate_text(each.function->max_tx_rate_bps);
     }
   }
   return lines;
@@ -172,7 +132,7 @@ std::vector<std::string> port_lines(const Lab& lab, const PortRef& ref) {
 
 std::vector<std::string> box(const std::vector<std::string>& lines) {
   std::size_t columns = 0;
-  for (const std::string& line : lines) columns = std::max(columns, width(line));
+  for (const std::string& line : lines) columns = std::max(columns, text_width(line));
   std::vector<std::string> out;
   out.push_back("┌" + repeated("─", columns + 2) + "┐");
   for (const std::string& line : lines) out.push_back("│ " + padded(line, columns) + " │");
@@ -184,16 +144,16 @@ std::string side_by_side(const std::vector<std::string>& left, const std::string
                          const std::vector<std::string>& right) {
   std::string above = cable.substr(0, cable.find('\n'));
   std::string below = cable.substr(cable.find('\n') + 1);
-  std::size_t columns = std::max(width(above), width(below)) + 4;
+  std::size_t columns = std::max(text_width(above), text_width(below)) + 4;
   std::size_t rows = std::max(left.size(), right.size());
   std::size_t middle = rows / 2;
   auto centred = [&](const std::string& text) {
-    std::size_t before = (columns - width(text)) / 2;
+    std::size_t before = (columns - text_width(text)) / 2;
     return padded(std::string(before, ' ') + text, columns);
   };
   std::string out;
   for (std::size_t row = 0; row < rows; ++row) {
-    std::string l = row < left.size() ? left[row] : std::string(width(left.front()), ' ');
+    std::string l = row < left.size() ? left[row] : std::string(text_width(left.front()), ' ');
     std::string r = row < right.size() ? right[row] : "";
     std::string between = std::string(columns, ' ');
     if (row + 1 == middle) between = centred(above);

@@ -6,19 +6,16 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text_table.h"
 #include "model/lab.h"
 
 namespace weft::lab {
 
 std::string heading(std::string_view title);  // of a section
-std::string trimmed(double value);            // 3.0 -> "3", 0.5 -> "0.5"
-std::string number_text(double value);        // up to six significant places
-std::string size_text(std::uint64_t size_B);  // "64 KiB", "2 B"
-std::string time_text(Time_ps time_ps);       // "1.234 ms"
-std::string microseconds(Time_ps time_ps);    // "1.234", of a table
 std::string range_text(std::optional<double> min, std::optional<double> max);
 std::string_view transfer_name(workload::TransferOp op);
 std::string ends_text(const Lab& lab, const WorkloadConfig& workload);  // "vm00:p0 -> vm01:p0"
+std::string block(const TextTable& table);                              // as a code block of Markdown
 // What the drawing says about a port.
 // How near a GPU is to the NIC, as nvidia-smi says it: "PIX"; nothing when their slots are not known.
 std::string gpu_path_class(const HostConfig& host, const NicConfig& nic, std::uint32_t gpu);

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/figures.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "results/json_text.h"
 #include "results/metric_value.h"
-#include "results/report_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
@@ -39,10 +40,6 @@ std::vector<double> present(const SeedFigure& figure) {
     if (value) values.push_back(*value);
   }
   return values;
-}
-
-std::string percent(double part) {
-  return fmt::format("{:.1f} %", 100 * part);
 }
 
 }  // namespace
@@ -109,10 +106,10 @@ std::string report(const SeedStudy& study, const std::string& lab_name) {
   if (seeds.size() < study.asked())
     out += fmt::format("\nInterrupted: {} of {} runs came to their end.\n", seeds.size(), study.asked());
   std::vector<const SeedFigure*> moving;
-  Table table;
-  table.add_column("figure", Table::Align::kLeft);
+  TextTable table;
+  table.add_column("figure", TextTable::Align::kLeft);
   for (const char* title : {"mean", "min", "max", "spread"}) table.add_column(title);
-  table.add_column("expected", Table::Align::kLeft);
+  table.add_column("expected", TextTable::Align::kLeft);
   table.add_column("met");
   for (const SeedFigure& figure : study.figures()) {
     if (figure.count() == 0 && !figure.expectation) continue;
@@ -121,12 +118,12 @@ std::string report(const SeedStudy& study, const std::string& lab_name) {
     const std::string range =
         figure.expectation ? range_text(figure.expectation->min, figure.expectation->max) : std::string();
     table.add_row({figure.subject + "." + figure.metric, number_text(figure.mean()), number_text(figure.min()),
-                   number_text(figure.max()), spread ? percent(*spread) : "all", range,
+                   number_text(figure.max()), spread ? share_text(*spread) : "all", range,
                    figure.expectation ? fmt::format("{} of {}", figure.met, seeds.size()) : ""});
   }
   if (!moving.empty()) {
-    out += fmt::format("\nThis lab's answer depends on the seed: {} of {} move by more than {:.0f} % of their mean.\n",
-                       moving.size(), counted(study.figures().size(), "figure"), 100 * SeedStudy::kMostSpread);
+    out += fmt::format("\nThis lab's answer depends on the seed: {} of {} move by more than {} of their mean.\n",
+                       moving.size(), counted(study.figures().size(), "figure"), share_text(SeedStudy::kMostSpread));
     out += "Read the mean and the spread, not one run.\n";
   }
   if (table.empty()) return out;

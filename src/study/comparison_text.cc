@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
+#include "base/text_table.h"
 #include "study/comparison.h"
 
 namespace weft::study {
@@ -26,31 +28,18 @@ std::string value_text(const std::optional<LabValue>& value) {
   return value->line > 0 ? fmt::format("{} (line {})", value->text, value->line) : value->text + " (--set)";
 }
 
-std::string change_text(const FigureDifference& difference) {
-  const auto change = difference.change();
-  if (!change) return "";
-  if (std::abs(*change) >= 9.995) return fmt::format("x {:.3g}", 1 + *change);
-  return std::abs(*change) < 0.0005 ? fmt::format("{:+.1g} %", *change * 100) : fmt::format("{:+.1f} %", *change * 100);
-}
-
 std::string number_text(const FigureDifference& difference, const std::optional<double>& value) {
   return value ? figure_text(difference.name, *value) : "-";
 }
 
-// Columns as wide as their widest entry.
 std::string table(const std::vector<const FigureDifference*>& rows) {
-  std::size_t name = 6, a = 1, b = 1;
-  for (const FigureDifference* row : rows) {
-    name = std::max(name, row->name.size());
-    a = std::max(a, number_text(*row, row->a).size());
-    b = std::max(b, number_text(*row, row->b).size());
-  }
-  std::string out = fmt::format("  {:<{}}  {:>{}}  {:>{}}  {:>8}\n", "figure", name, "A", a, "B", b, "change");
-  for (const FigureDifference* row : rows) {
-    out += fmt::format("  {:<{}}  {:>{}}  {:>{}}  {:>8}\n", row->name, name, number_text(*row, row->a), a,
-                       number_text(*row, row->b), b, change_text(*row));
-  }
-  return out;
+  TextTable text;
+  text.add_column("figure", TextTable::Align::kLeft);
+  for (const char* title : {"A", "B", "change"}) text.add_column(title);
+  for (const FigureDifference* row : rows)
+    text.add_row({row->name, number_text(*row, row->a), number_text(*row, row->b),
+                  row->change() ? change_text(*row->change()) : ""});
+  return text.text("  ");
 }
 
 OrderedJson run_json(const RunFigures& run) {

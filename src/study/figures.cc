@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/figures.h"
 #include "base/files.h"
 #include "study/run_directory.h"
 
@@ -128,21 +129,23 @@ void gather_ports(const Json& list, Sums& hosts, std::vector<Figure>& ports) {
   }
 }
 
+enum class Kind : std::uint8_t { kRate, kTime, kSize, kSizeRate };
+
 struct UnitText {
   std::string_view unit;
-  double factor;  // to the base unit
-  std::string_view base;
+  double factor;  // to b/s, ps, B, B/s
+  Kind kind;
 };
-constexpr std::array<UnitText, 10> kUnits = {{{"Gbps", 1e9, "b/s"},
-                                              {"Mbps", 1e6, "b/s"},
-                                              {"bps", 1, "b/s"},
-                                              {"ps", 1e-12, "s"},
-                                              {"ns", 1e-9, "s"},
-                                              {"us", 1e-6, "s"},
-                                              {"ms", 1e-3, "s"},
-                                              {"s", 1, "s"},
-                                              {"Bps", 1, "B/s"},
-                                              {"B", 1, "B"}}};
+constexpr std::array<UnitText, 10> kUnits = {{{"Gbps", 1e9, Kind::kRate},
+                                              {"Mbps", 1e6, Kind::kRate},
+                                              {"bps", 1, Kind::kRate},
+                                              {"ps", 1, Kind::kTime},
+                                              {"ns", 1e3, Kind::kTime},
+                                              {"us", 1e6, Kind::kTime},
+                                              {"ms", 1e9, Kind::kTime},
+                                              {"s", 1e12, Kind::kTime},
+                                              {"Bps", 1, Kind::kSizeRate},
+                                              {"B", 1, Kind::kSize}}};
 
 }  // namespace
 
@@ -161,17 +164,20 @@ std::string figure_text(std::string_view name, double value) {
     return fmt::format("{:.4g}", value);
   }
   const auto it = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitText& u) { return u.unit == unit; });
+  // One digit more than elsewhere: two runs are compared by it.
+  constexpr int kDigits = 4;
   const double base = value * it->factor;
-  static constexpr std::array<std::pair<double, std::string_view>, 8> kPrefixes = {
-      {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}, {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}}};
-  if (base == 0) return fmt::format("0 {}", it->base);
-  for (const auto& [factor, prefix] : kPrefixes) {
-    const bool small = factor < 1 && it->base != "s";
-    const bool large = factor > 1 && it->base == "s";
-    if (small || large || std::abs(base) < factor * 0.9995) continue;
-    return fmt::format("{:.4g} {}{}", base / factor, prefix, it->base);
+  switch (it->kind) {
+    case Kind::kRate:
+      return rate_text(base, kDigits);
+    case Kind::kTime:
+      return time_text(base, kDigits);
+    case Kind::kSize:
+      return size_text(base, kDigits);
+    case Kind::kSizeRate:
+      return size_text(base, kDigits) + "/s";
   }
-  return fmt::format("{:.4g} {}", base, it->base);
+  return "";
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "study/sweep_metrics.h"
 
 namespace weft::study {
@@ -17,25 +18,8 @@ using SweepJson = nlohmann::ordered_json;
 constexpr std::size_t kColumns = 5;
 constexpr std::size_t kMostMetrics = 300;
 
-using Row = std::vector<std::string>;
-
 bool has(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
-}
-
-std::string aligned(const std::vector<Row>& rows, std::size_t left) {
-  std::vector<std::size_t> width(rows.front().size(), 0);
-  for (const Row& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-  std::string out;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i < left ? fmt::format("{:<{}}  ", row[i], width[i]) : fmt::format("{:>{}}  ", row[i], width[i]);
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace
@@ -130,16 +114,14 @@ tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const 
     columns.push_back(static_cast<std::size_t>(it - figures.names.begin()));
   }
   for (std::size_t i = 0; metrics.empty() && i < std::min(kColumns, figures.names.size()); ++i) columns.push_back(i);
-  Row head;
-  for (const SweepAxis& axis : plan.axes) head.push_back(axis.path);
-  head.emplace_back("run");
-  const std::size_t left = head.size();
-  for (const std::size_t column : columns) head.push_back(figures.names[column]);
-  head.emplace_back("expectations");
-  std::vector<Row> rows{head};
+  TextTable table;
+  for (const SweepAxis& axis : plan.axes) table.add_column(axis.path, TextTable::Align::kLeft);
+  table.add_column("run", TextTable::Align::kLeft);
+  for (const std::size_t column : columns) table.add_column(figures.names[column]);
+  table.add_column("expectations");
   for (std::size_t i = 0; i < plan.cells.size(); ++i) {
     const SweepCell& cell = plan.cells[i];
-    Row row;
+    std::vector<std::string> row;
     for (std::size_t k = 0; k < plan.axes.size(); ++k) row.push_back(plan.axes[k].values[cell.at[k]]);
     row.push_back(cell.name);
     for (const std::size_t column : columns) {
@@ -147,10 +129,10 @@ tl::expected<std::string, StudyProblem> sweep_text(const SweepPlan& plan, const 
       row.push_back(value ? figure_text(figures.names[column], *value) : "-");
     }
     row.emplace_back(cell.state != CellState::kDone ? cell_state_name(cell.state) : figures.met[i] ? "met" : "not met");
-    rows.push_back(std::move(row));
+    table.add_row(std::move(row));
   }
   std::string out =
-      fmt::format("# Sweep of {}: {}\n\n{}", plan.lab_name, counted(plan.cells.size(), "run"), aligned(rows, left));
+      fmt::format("# Sweep of {}: {}\n\n{}", plan.lab_name, counted(plan.cells.size(), "run"), table.text());
   if (metrics.empty() && figures.names.size() > columns.size())
     out += fmt::format("\n{} more figures differ: --metric NAME shows them, sweep.json has all\n",
                        figures.names.size() - columns.size());

@@ -228,7 +228,7 @@ TEST(ExplainCapacity, OversubscriptionIsNotCollision) {
                  "h7]], size: 20 MB}]",
                  "expect={}"});
   ASSERT_NE(told, nullptr);
-  EXPECT_TRUE(told->says("oversubscription: 400.0 Gb/s in, 100.0 Gb/s out")) << told->summary;
+  EXPECT_TRUE(told->says("oversubscription: 400 Gb/s in, 100 Gb/s out")) << told->summary;
   EXPECT_FALSE(told->says("ECMP collision")) << told->summary;
 }
 

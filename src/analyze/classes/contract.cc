@@ -143,7 +143,7 @@ void ContractCheck::finish(const Addresses& addresses, const Streams& streams, F
       const Text& text = kContractTexts[kind];
       findings.add({text.id,
                     place,
-                    fmt::format("{} ({})", seen.what, count_text(seen.count, "frame")),
+                    fmt::format("{} ({})", seen.what, counted(seen.count, "frame")),
                     std::string(text.cause),
                     seen.count,
                     seen.first,

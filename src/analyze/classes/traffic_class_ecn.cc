@@ -55,7 +55,7 @@ void TrafficClass::find_cnp_class(Findings& findings, const Reading& reading) co
     findings.add(
         {"traffic-class.cnp",
          reading.addresses.text(sender),
-         fmt::format("{} with DSCP {}, the class of the data that they answer", count_text(count, "CNP"),
+         fmt::format("{} with DSCP {}, the class of the data that they answer", counted(count, "CNP"),
                      marks_[id].cnp_dscp),
          "CNPs have no class of their own: they wait behind data and are paused with it, so that senders learn "
          "of congestion too late",

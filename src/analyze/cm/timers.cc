@@ -99,7 +99,7 @@ void CmCheck::judge_timeouts(const CmConnection& connection, const Addresses& ad
              "the handshake names local ACK timeout {} ({}) and {} retries; measured: {}, waits of {} to {}, {}; "
              "up to {} in a row{}",
              connection.ack_timeout, cm_time_text(cm_time_ns(connection.ack_timeout)), connection.retry_count,
-             count_text(all, "timeout"), cm_time_text(shortest_ns), cm_time_text(longest_ns),
+             counted(all, "timeout"), cm_time_text(shortest_ns), cm_time_text(longest_ns),
              agreement_text(connection, shortest_ns, longest_ns), longest_row,
              longest_row > connection.retry_count ? ", more than the handshake names" : ""),
          "",

@@ -155,7 +155,7 @@ void Cnps::find_lost(Findings& findings, const Reading& reading) {
     findings.add(
         {"cnp.lost",
          fmt::format("{} > {}", reading.addresses.text(src), reading.addresses.text(dst)),
-         fmt::format("{} of {} that {} pass do not come to {}", lost.lost, count_text(lost.sent, "CNP"),
+         fmt::format("{} of {} that {} pass do not come to {}", lost.lost, counted(lost.sent, "CNP"),
                      point_name(reading, near), point_name(reading, far)),
          "the class of the CNPs is dropped or policed on the way; or they take another way than the ACKs of "
          "their queue pair, which this capture does not hold",
@@ -195,7 +195,7 @@ void Cnps::find_strays(Findings& findings, const Reading& reading) {
                   place_of(reading, id),
                   fmt::format("{} to queue pair 0x{:06x}, to which nothing else goes; what {} sends is answered to "
                               "other queue pairs",
-                              count_text(stream.cnps, "CNP"), stream.dst_qp, reading.addresses.text(stream.dst)),
+                              counted(stream.cnps, "CNP"), stream.dst_qp, reading.addresses.text(stream.dst)),
                   "the receiver puts a wrong queue pair into its CNPs, which the sender drops; or the queue pair is "
                   "gone",
                   stream.cnps,
@@ -313,16 +313,15 @@ void Cnps::find_pacing(Findings& findings, const Reading& reading, const CnpSend
   std::string delay;
   if (sender.delay.count() > 0)
     delay = fmt::format("; {:.1f} us after the mark", cnp_micros(sender.delay.percentile(kMedian)));
-  findings.add(
-      {"cnp.pacing",
-       reading.addresses.text(sender.address),
-       fmt::format("{} for {} to {} of {}, at least {:.1f} us apart; scope: {}{}", count_text(sender.cnps, "CNP"),
-                   count_text(sender.ce, "mark"), count_text(sender.queue_pairs, "queue pair"),
-                   sender.addresses == 1 ? "1 address" : fmt::format("{} addresses", sender.addresses),
-                   cnp_micros(least_ns), scope, delay),
-       "",
-       sender.cnps,
-       {sender.first_cnp}});
+  findings.add({"cnp.pacing",
+                reading.addresses.text(sender.address),
+                fmt::format("{} for {} to {} of {}, at least {:.1f} us apart; scope: {}{}", counted(sender.cnps, "CNP"),
+                            counted(sender.ce, "mark"), counted(sender.queue_pairs, "queue pair"),
+                            sender.addresses == 1 ? "1 address" : fmt::format("{} addresses", sender.addresses),
+                            cnp_micros(least_ns), scope, delay),
+                "",
+                sender.cnps,
+                {sender.first_cnp}});
 }
 
 void Cnps::finish(Findings& findings, const Reading& reading) {
@@ -347,7 +346,7 @@ void Cnps::finish(Findings& findings, const Reading& reading) {
   if (malformed_ > 0)
     findings.add({"cnp.format",
                   malformed_by_ == kNone ? "the capture" : reading.addresses.text(malformed_by_),
-                  fmt::format("{} not as annex A17 has them; senders may ignore them", count_text(malformed_, "CNP")),
+                  fmt::format("{} not as annex A17 has them; senders may ignore them", counted(malformed_, "CNP")),
                   "a NIC or a tool that builds them wrong, or bytes that changed on the way",
                   malformed_,
                   malformed_first_,

@@ -79,8 +79,8 @@ void RateReaction::find_deaf(Findings& findings, const Reading& reading, const P
         {"rate-reaction.none",
          is_one ? place_of(reading, first.stream)
                 : fmt::format("{} at {}", reading.addresses.text(address), point_name(reading, point)),
-         fmt::format("{} to {}, and the rate stays at {:.1f} of {:.0f} Gb/s", count_text(sender.cnps, "CNP"),
-                     count_text(sender.streams.size(), "stream"), reaction_gbps(rate_bps), reaction_gbps(line_bps)),
+         fmt::format("{} to {}, and the rate stays at {:.1f} of {:.0f} Gb/s", counted(sender.cnps, "CNP"),
+                     counted(sender.streams.size(), "stream"), reaction_gbps(rate_bps), reaction_gbps(line_bps)),
          "the reaction point is off for this priority, or another congestion control is in use that does not "
          "listen to CNPs",
          sender.cnps,

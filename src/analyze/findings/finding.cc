@@ -49,10 +49,6 @@ void Findings::sort() {
   });
 }
 
-std::string count_text(std::uint64_t count, std::string_view thing) {
-  return std::to_string(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
-}
-
 std::vector<CheckResult> Findings::checks() const {
   std::vector<CheckResult> results;
   for (const CheckName& check : check_names()) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyze/frames/frame.h"
+#include "base/plural.h"
 
 namespace weft::analyze {
 
@@ -57,9 +58,6 @@ struct Finding {
   std::vector<Evidence> evidence = {};  // few: the first ones and the worst one
   std::vector<Remedy> remedies = {};
 };
-
-// "1 stream", "2 streams"
-std::string count_text(std::uint64_t count, std::string_view thing);
 
 // How a check ended for this capture.
 enum class Verdict : std::uint8_t { kHealthy, kFound, kNotEnough };

@@ -18,9 +18,4 @@ struct Table {
 
 std::string table_text(const Table& table);
 
-// Lines of cells as columns, each as wide as its widest cell; those of `left` begin at the left, the others end at the
-// right. Each line begins with `indent`.
-std::string columns_text(const std::vector<std::vector<std::string>>& lines, const std::vector<std::size_t>& left,
-                         const std::string& indent);
-
 }  // namespace weft::analyze

@@ -64,14 +64,14 @@ void check_ports(Findings& findings, const Reading& reading, std::uint64_t& look
   if (odd > 0)
     findings.add({"path-entropy.source-port",
                   "the capture",
-                  count_text(odd, "stream") + " with UDP source ports below 0xC000",
+                  counted(odd, "stream") + " with UDP source ports below 0xC000",
                   "legal; some NICs put the queue pair there",
                   odd,
                   {evidence(first_odd)}});
   if (zero > 0)
     findings.add({"cnp.source-port",
                   "the capture",
-                  count_text(zero, "stream") + " with CNPs from UDP source port 0",
+                  counted(zero, "stream") + " with CNPs from UDP source port 0",
                   "legal; ConnectX-4 Lx does it",
                   zero,
                   {evidence(first_zero)}});

@@ -148,7 +148,7 @@ void Pauses::find_origins(Findings& findings, const Reading& reading) {
     finding.id = origin.spread.empty() ? "pause.share" : "pause.spread";
     finding.count = frames;
     finding.what = fmt::format("pauses begin at {} and stop {}, {} up to {} of the time", origin.name,
-                               count_text(origin.first.size(), "port"), graph_.stops[worst].stopped, percent(most));
+                               counted(origin.first.size(), "port"), graph_.stops[worst].stopped, percent(most));
     if (!origin.spread.empty())
       finding.what += fmt::format("; they spread over {} step{} to {} more port{}, up to {} of the time", depth,
                                   depth == 1 ? "" : "s", origin.spread.size(), origin.spread.size() == 1 ? "" : "s",

@@ -157,7 +157,7 @@ void Pauses::find_lane_faults(Findings& findings) const {
   if (whole_link > 0)
     findings.add({"pause.global",
                   "the capture",
-                  "all classes of a cable are stopped by " + count_text(whole_link, "frame") + " of 802.3x",
+                  "all classes of a cable are stopped by " + counted(whole_link, "frame") + " of 802.3x",
                   "802.3x is on where PFC should be: it stops CNPs and control traffic with the data",
                   whole_link,
                   {first_whole},
@@ -210,7 +210,7 @@ void Pauses::find_storms(Findings& findings, const Reading& reading) {
                     100 * static_cast<double>(run.paused_ps) / static_cast<double>(run.length_ps()),
                     stop.passed_to.empty()
                         ? ""
-                        : "; stopped because of it: " + count_text(stop.passed_to.size(), "port") + " upstream"),
+                        : "; stopped because of it: " + counted(stop.passed_to.size(), "port") + " upstream"),
         "a NIC that pauses without end: firmware that hangs, a host that takes nothing off its NIC (crashed, frozen by "
         "a debugger or a PCIe error)",
         run.xoffs,

@@ -47,11 +47,6 @@ std::uint32_t count_of(const RcFlow& flow, Trouble trouble) {
   return flow.trouble ? flow.trouble->count[static_cast<std::size_t>(trouble)] : 0;
 }
 
-std::string counted(std::uint64_t count, std::string_view one, std::string_view several) {
-  if (count == 1 || !several.empty()) return fmt::format("{} {}", count, count == 1 ? one : several);
-  return fmt::format("{} {}s", count, one);
-}
-
 std::string duration_text(std::int64_t ns) {
   if (ns < 1'000) return fmt::format("{} ns", ns);
   if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
@@ -206,7 +201,7 @@ void find_inexact_order(const RcContext& context, Findings& findings) {
         {"capture.order",
          at.name.empty() ? at.file : at.name,
          fmt::format("{} behind later ones of the same queue pair, {}: what depends on the order is not judged here",
-                     detail::counted(each.late, "packet stands", "packets stand"), proof),
+                     counted(each.late, "packet stands", "packets stand"), proof),
          each.impossible > 0
              ? "the frames were sorted by stamps that are not exact (several receive queues, software stamps, "
                "reordercap or mergecap)"

@@ -69,8 +69,6 @@ std::uint32_t count_of(const RcFlow& flow, Trouble trouble);
 // The first frames of a kind of trouble; `text` with {psn} and {value} (or {hex}) filled in; {packets} and {are} fit
 // the number.
 std::vector<Evidence> evidence_of(const RcContext& context, const RcFlow& flow, Trouble trouble, std::string_view text);
-// "1 packet", "2 packets"; with a verb, both forms.
-std::string counted(std::uint64_t count, std::string_view one, std::string_view several = {});
 // "12.3 us", "4.2 ms"
 std::string duration_text(std::int64_t ns);
 // NIC at fault, as a command line needs it: the words that all remedies for a wrong NIC share.

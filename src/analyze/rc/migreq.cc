@@ -55,7 +55,7 @@ void check_migreq(Findings& findings, const Reading& reading) {
   if (clear > 0)
     findings.add({"migreq.clear",
                   "the capture",
-                  count_text(clear, "stream") + " with MigReq 0",
+                  counted(clear, "stream") + " with MigReq 0",
                   "legal: path migration is not armed",
                   clear,
                   {evidence(first_clear, "MigReq 0")}});

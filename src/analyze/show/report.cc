@@ -5,6 +5,7 @@
 #include <array>
 
 #include "analyze/findings/analysis.h"
+#include "base/text_table.h"
 
 namespace weft::analyze {
 namespace {
@@ -73,21 +74,23 @@ void put_capture(const CaptureSummary& capture, std::string& out) {
 void put_conversations(const Analysis& analysis, std::string& out) {
   if (analysis.conversations.empty()) return;
   out += fmt::format("\nconversations: {}\n", analysis.conversations.size());
-  std::vector<std::vector<std::string>> rows = {
-      {"from > to", "verbs", "messages", "size", "PMTU", "goodput", "ACK p50", "p99", "retransmitted", "CE", "CNP"}};
+  TextTable table({"from > to", "verbs"}, TextTable::Align::kLeft);
+  for (const char* title : {"messages", "size", "PMTU", "goodput", "ACK p50", "p99", "retransmitted", "CE", "CNP"})
+    table.add_column(title);
+  std::size_t rows = 0;
   for (const Conversation& each : analysis.conversations) {
-    if (rows.size() > kMostConversationsShown) break;
+    if (rows++ == kMostConversationsShown) break;
     const bool has_size = each.messages > 0 && each.sizes_known;
     std::string size = has_size ? size_text(static_cast<double>(each.message_B_most)) : "-";
     if (has_size && each.message_B_least != each.message_B_most)
       size = size_text(static_cast<double>(each.message_B_least)) + " to " + size;
     auto latency = [](std::int64_t ns) { return ns < 0 ? std::string("-") : duration_text(static_cast<double>(ns)); };
-    rows.push_back({place_of(each), fmt::format("{} {}", each.transport, fmt::join(each.verbs, "+")),
-                    fmt::to_string(each.messages), size, each.path_mtu_B == 0 ? "-" : fmt::to_string(each.path_mtu_B),
-                    goodput_text(each), latency(each.ack_latency_p50_ns), latency(each.ack_latency_p99_ns),
-                    fmt::to_string(each.retransmitted), fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
+    table.add_row({place_of(each), fmt::format("{} {}", each.transport, fmt::join(each.verbs, "+")),
+                   fmt::to_string(each.messages), size, each.path_mtu_B == 0 ? "-" : fmt::to_string(each.path_mtu_B),
+                   goodput_text(each), latency(each.ack_latency_p50_ns), latency(each.ack_latency_p99_ns),
+                   fmt::to_string(each.retransmitted), fmt::to_string(each.ce_marked), fmt::to_string(each.cnps)});
   }
-  out += columns_text(rows, {0, 1}, "  ");
+  out += table.text("  ");
   if (analysis.conversations.size() > kMostConversationsShown)
     out +=
         fmt::format("  and {} more: --table qps, or --json\n", analysis.conversations.size() - kMostConversationsShown);

@@ -91,7 +91,7 @@ void StreamChanges::find_keys(Findings& findings, const Reading& reading) const 
     if (each.what != kPKey || !firsts.is_first(each.stream) || told++ >= kMostOfKind) continue;
     add(each.stream,
         fmt::format("the P_Key changes within the queue pair, {}: from 0x{:04x} to 0x{:04x} first",
-                    count_text(each.times, "time"), each.from, each.to),
+                    counted(each.times, "time"), each.from, each.to),
         each.times,
         {begin_of(reading, each.stream, fmt::format("P_Key 0x{:04x}", each.from)),
          {each.frame, each.time_ns, reading.streams[each.stream].point, fmt::format("P_Key 0x{:04x}", each.to)}});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "gear/doctor/checks.h"
 #include "gear/doctor/switch_commands.h"
 
@@ -84,7 +85,7 @@ void check_pauses(const HostState& host, const NicPort& port, Findings& findings
       if (share < kTolerated) continue;
       const bool receives = side[0] == 'r';
       findings.add("pauses", host.name + " " + port.name(),
-                   fmt::format("priority {} was paused {:.1f} % of the time since boot{}", priority, share * 100,
+                   fmt::format("priority {} was paused {} of the time since boot{}", priority, share_text(share),
                                receives ? " by the switch: congestion behind it"
                                         : ", by this host: it does not take packets fast enough"),
                    {duration_us->from, uptime->from},

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 
 namespace weft::gear {
 
@@ -197,27 +198,25 @@ PairMatrix read_pairs(const std::string& directory, double line_Gbps) {
 }
 
 std::string pairs_text(const PairMatrix& matrix) {
-  std::size_t width = 8;
-  for (const std::string& host : matrix.hosts) width = std::max(width, host.size());
   std::string out =
       fmt::format("{} of {} B, {}; rows are clients, columns servers; * is odd\n\n",
                   matrix.latency ? "latency" : "bandwidth", matrix.size_B, matrix.latency ? "us" : "Gb/s as measured");
   std::map<std::pair<std::string, std::string>, const PairResult*> cells;
   for (const PairResult& pair : matrix.pairs) cells[{pair.client, pair.server}] = &pair;
-  out += fmt::format("{:>{}}", "", width);
-  for (const std::string& server : matrix.hosts) out += fmt::format("  {:>{}} ", server, width);
+  TextTable table;
+  table.add_column("");
+  for (const std::string& server : matrix.hosts) table.add_column(server + " ");
   for (const std::string& client : matrix.hosts) {
-    out += fmt::format("\n{:>{}}", client, width);
+    std::vector<std::string> row = {client};
     for (const std::string& server : matrix.hosts) {
       const auto cell = cells.find({client, server});
-      if (cell == cells.end()) {
-        out += fmt::format("  {:>{}} ", client == server ? "-" : ".", width);
-      } else {
-        out += fmt::format("  {:>{}.2f}{}", cell->second->value, width, cell->second->odd ? "*" : " ");
-      }
+      row.push_back(cell == cells.end() ? (client == server ? "- " : ". ")
+                                        : fmt::format("{:.2f}{}", cell->second->value, cell->second->odd ? "*" : " "));
     }
+    table.add_row(std::move(row));
   }
-  out += fmt::format("\n\nmedian {:.2f}{}\n", matrix.median,
+  out += table.text();
+  out += fmt::format("\nmedian {:.2f}{}\n", matrix.median,
                      matrix.expected == matrix.median ? "" : fmt::format(", the line allows {:.2f}", matrix.expected));
   std::size_t odd = 0;
   for (const PairResult& pair : matrix.pairs) {

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "model/qos_size.h"
+#include "base/figures.h"
+#include "text/units.h"
 
 namespace weft::gear {
 
@@ -121,7 +122,8 @@ std::vector<EmitProblem> contract_problems(const Contract& contract) {
       reserved_B += qos.groups[group].reserved_B;
       if (qos.headroom_pool_B > 0 && port.headroom_B[group] > qos.headroom_pool_B) {
         add(fmt::format("port {} asks for {} of headroom, and the headroom pool of all ports has {}", port.name,
-                        lab::size_text(port.headroom_B[group]), lab::size_text(qos.headroom_pool_B)),
+                        lab::format_quantity(port.headroom_B[group], lab::Quantity::kSize),
+                        lab::format_quantity(qos.headroom_pool_B, lab::Quantity::kSize)),
             "shorten the cable, or raise buffer.headroom_pool");
         return problems;
       }
@@ -129,9 +131,8 @@ std::vector<EmitProblem> contract_problems(const Contract& contract) {
   }
   const std::int64_t own_B = qos.headroom_pool_B > 0 ? qos.headroom_pool_B : headroom_B;
   if (own_B + reserved_B + qos.ingress_pool_B > model.buffer_B) {
-    add(fmt::format("{} of headroom, {} reserved and a pool of {} are more than the {} of {}", lab::size_text(own_B),
-                    lab::size_text(reserved_B), lab::size_text(qos.ingress_pool_B), lab::size_text(model.buffer_B),
-                    model.name),
+    add(fmt::format("{} of headroom, {} reserved and a pool of {} are more than the {} of {}", size_text(own_B),
+                    size_text(reserved_B), size_text(qos.ingress_pool_B), size_text(model.buffer_B), model.name),
         "shorten the cables, lower buffer.ingress_pool, or make fewer priorities lossless");
   }
   return problems;

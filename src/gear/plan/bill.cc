@@ -36,8 +36,9 @@ class BillWriter {
       return std::pair(a.cable.rate_bps, a.cable.length_m) < std::pair(b.cable.rate_bps, b.cable.length_m);
     });
     for (const Group& group : groups)
-      add_item(fmt::format("cable {} {} {} m", group.cable.kind, rate_text(group.cable.rate_bps), group.cable.length_m),
-               group.count, cable_for(market_, group.cable.rate_bps, group.cable.length_m));
+      add_item(
+          fmt::format("cable {} {} {} m", group.cable.kind, speed_name(group.cable.rate_bps), group.cable.length_m),
+          group.count, cable_for(market_, group.cable.rate_bps, group.cable.length_m));
     add_item("management switch, 48 x 1 GbE", plan_.management_switches, sold("Management-48x1G"));
   }
 

@@ -80,7 +80,7 @@ class FabricPlanner {
     if (!options().nic.empty()) {
       if (catalog.nic(options().nic) == nullptr) return unknown_model(options().nic, lab::CatalogKind::kNic, "NIC");
       if (!runs_at(options().nic))
-        return plan_error(fmt::format("{} does not run at {}", options().nic, rate_text(options().rate_bps)));
+        return plan_error(fmt::format("{} does not run at {}", options().nic, speed_name(options().rate_bps)));
       plan_.nic = options().nic;
       return {};
     }
@@ -93,7 +93,7 @@ class FabricPlanner {
       plan_.nic = name;
     }
     if (plan_.nic.empty())
-      return plan_error(fmt::format("no NIC of the catalog with a price runs at {}", rate_text(options().rate_bps)),
+      return plan_error(fmt::format("no NIC of the catalog with a price runs at {}", speed_name(options().rate_bps)),
                         "take 25G, 100G, 200G or 400G, or name one with --nic-model");
     return {};
   }
@@ -169,12 +169,13 @@ class FabricPlanner {
       return plan_error(
           fmt::format("no {} has {} at {}: one switch does not hold {}",
                       options().leaf.empty() ? "switch of the catalog" : options().leaf, counted(ends(), "port"),
-                      rate_text(options().rate_bps), counted(plan_.hosts, "host")),
+                      speed_name(options().rate_bps), counted(plan_.hosts, "host")),
           "leave --single-switch out, or take fewer --nics-per-host");
     if (!shape)
-      return plan_error(fmt::format("three tiers of {} do not hold {} at {} with oversubscription {:g}", tried(),
-                                    counted(ends(), "port"), rate_text(options().rate_bps), options().oversubscription),
-                        "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
+      return plan_error(
+          fmt::format("three tiers of {} do not hold {} at {} with oversubscription {:g}", tried(),
+                      counted(ends(), "port"), speed_name(options().rate_bps), options().oversubscription),
+          "plan a smaller pod, take fewer --nics-per-host, or allow more --oversubscription");
     shape_ = *shape;
     plan_.leaves = shape->leaves;
     plan_.spines = shape->spines;

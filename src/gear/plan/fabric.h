@@ -105,7 +105,7 @@ std::string fabric_json(const FabricPlan& plan);
 std::vector<PlannedFile> fabric_files(const FabricPlan& plan);
 
 // 200000000000 -> "200G".
-std::string rate_text(std::int64_t rate_bps);
+std::string speed_name(std::int64_t rate_bps);
 // Lengths of cables in a row of racks, as sold: 2 m within a rack; otherwise up, along at 0.6 m a rack, down.
 std::uint32_t cable_length_m(std::uint32_t rack, std::uint32_t other_rack);
 // Addresses of the management network, 172.16.0.0/16: hosts, their BMCs and switches in blocks of their own.

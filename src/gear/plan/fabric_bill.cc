@@ -8,7 +8,7 @@
 
 namespace weft::gear {
 
-std::string rate_text(std::int64_t rate_bps) {
+std::string speed_name(std::int64_t rate_bps) {
   return fmt::format("{:g}G", static_cast<double>(rate_bps) / 1e9);
 }
 

@@ -17,12 +17,12 @@ constexpr std::size_t kMaxSwitchesInText = 64;
 using PlanJson = nlohmann::ordered_json;
 
 std::string lab_name(const FabricPlan& plan) {
-  return fmt::format("plan-{}gpu-{}", plan.options.gpus, rate_text(plan.options.rate_bps));
+  return fmt::format("plan-{}gpu-{}", plan.options.gpus, speed_name(plan.options.rate_bps));
 }
 
 std::string plan_sentence(const FabricPlan& plan) {
   return fmt::format("{} GPUs in {}, {} of {} each", plan.options.gpus, counted(plan.hosts, "host"),
-                     counted(plan.options.nics_per_host, "NIC"), rate_text(plan.options.rate_bps));
+                     counted(plan.options.nics_per_host, "NIC"), speed_name(plan.options.rate_bps));
 }
 
 std::string money_text(const NumberRange& range) {
@@ -153,8 +153,8 @@ std::string fabric_text(const FabricPlan& plan) {
                          plan.cores / (plan.spines / plan.pods));
     }
     out += fmt::format("each leaf: {} of hosts at {}, {} at {}; oversubscription {:.2g}:1\n",
-                       counted(plan.down_ports, "port"), rate_text(plan.options.rate_bps),
-                       counted(plan.uplinks, "uplink"), rate_text(plan.uplink_rate_bps), plan.oversubscription);
+                       counted(plan.down_ports, "port"), speed_name(plan.options.rate_bps),
+                       counted(plan.uplinks, "uplink"), speed_name(plan.uplink_rate_bps), plan.oversubscription);
   }
   out += plan.why + "\n";
   if (plan.routed) out += "BGP unnumbered, each switch its own AS (RFC 7938), ECMP over the spines\n";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "gear/vm/plan.h"
 
@@ -11,12 +12,6 @@ namespace weft::gear {
 namespace {
 
 using VmJson = nlohmann::ordered_json;
-
-std::string vm_size_text(std::int64_t size_B) {
-  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  if (size_B % kGiB == 0) return fmt::format("{} GiB", size_B / kGiB);
-  return fmt::format("{} MiB", size_B >> 20);
-}
 
 std::string page_word(std::int64_t page_B) {
   return page_B == (std::int64_t{1} << 30) ? "1G" : "2M";
@@ -89,10 +84,10 @@ std::string vm_plan_text(const VmPlan& plan) {
   out += "\n## CPUs\n\n" + cpu_table(plan) + "\n";
   for (const Vm& vm : plan.vms) {
     out += fmt::format("{}: {} / {}, {} in {} pages\n", vm.name, counted(vm.cores(), "core"),
-                       counted(vm.vcpus().size(), "thread"), vm_size_text(plan.options.memory_B),
+                       counted(vm.vcpus().size(), "thread"), memory_text(plan.options.memory_B),
                        page_word(plan.options.page_B));
     for (const VmCell& cell : vm.cells) {
-      out += fmt::format("  node {}: vCPUs on {}, {}\n", cell.node, cpus_text(cell.cpus), vm_size_text(cell.memory_B));
+      out += fmt::format("  node {}: vCPUs on {}, {}\n", cell.node, cpus_text(cell.cpus), memory_text(cell.memory_B));
     }
   }
   out += fmt::format("host: CPUs {}\n", cpus_text(plan.host_cpus));

@@ -6,7 +6,7 @@
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "model/qos_check.h"
-#include "model/qos_size.h"
+#include "text/units.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {
@@ -184,7 +184,8 @@ class QosReader {
     if (ecn.max_B > 0 && ecn.min_B > ecn.max_B) {
       problems_.add(
           node.place,
-          fmt::format("ecn of queue {}: min {} is above max {}", index, size_text(ecn.min_B), size_text(ecn.max_B)),
+          fmt::format("ecn of queue {}: min {} is above max {}", index, format_quantity(ecn.min_B, Quantity::kSize),
+                      format_quantity(ecn.max_B, Quantity::kSize)),
           "marking begins at min and is certain at max: swap them");
     }
   }

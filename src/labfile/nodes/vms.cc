@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/figures.h"
 #include "base/nearest.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
@@ -15,10 +16,6 @@ constexpr Range<std::int64_t> kVmMemory{1 << 20, std::int64_t{1} << 46};
 constexpr Range<std::int64_t> kTxRates{1'000'000, 800'000'000'000};  // max_tx_rate is in whole Mb/s
 enum class Function : std::uint8_t { kPf, kVf };
 constexpr Word<Function> kFunctionWords[] = {{"pf", Function::kPf}, {"vf", Function::kVf}};
-
-std::string memory_text(std::int64_t size_B) {
-  return fmt::format("{:.4g} GiB", static_cast<double>(size_B) / static_cast<double>(std::int64_t{1} << 30));
-}
 
 std::string name_of(const HostConfig& host, std::size_t nic) {
   const std::optional<std::uint32_t>& slot = host.nics[nic].slot;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/nearest.h"
 #include "live/control/command.h"
 #include "live/control/tap_writer.h"
@@ -53,8 +54,8 @@ CommandOutcome began(CommandContext& context, const lab::Captures::Started& capt
   json.open('{');
   add_capture(context, capture, json);
   json.close('}');
-  const std::string limit = usual_limit ? fmt::format("; it ends at {} GB, --capture-size sets another limit",
-                                                      observe::kUsualLimit_B / 1'000'000'000)
+  const std::string limit = usual_limit ? fmt::format("; it ends at {}, --capture-size sets another limit",
+                                                      message_size_text(observe::kUsualLimit_B))
                                         : "";
   return CommandText{fmt::format("capture {}: {} to {}{}\n", capture.number, names_of_ports(context, capture.ports),
                                  capture.path, limit),

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json_depth.h"
 #include "base/nearest.h"
+#include "base/text_table.h"
 #include "base/time.h"
 #include "results/counters/driver_counters.h"
 #include "results/counters/drop_reason.h"
@@ -24,23 +25,11 @@ using Rows = std::vector<std::vector<std::string>>;
 
 constexpr std::size_t kClasses = 8;
 
-// tabulate's "simple" format with everything to the right, as SONiC's scripts print.
 std::string simple_table(const std::vector<std::string>& header, const Rows& rows) {
-  std::string out, rule;
-  std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < header.size(); ++c) {
-    std::size_t width = header[c].size();
-    for (const auto& row : rows) width = std::max(width, row[c].size());
-    widths.push_back(width);
-    out += fmt::format("{}{:>{}}", c == 0 ? "" : "  ", header[c], width);
-    rule += (c == 0 ? "" : "  ") + std::string(width, '-');
-  }
-  out += "\n" + rule + "\n";
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) out += fmt::format("{}{:>{}}", c == 0 ? "" : "  ", row[c], widths[c]);
-    out += "\n";
-  }
-  return out;
+  TextTable table;
+  for (const std::string& title : header) table.add_column(title);
+  for (const auto& row : rows) table.add_row(row);
+  return table.ruled_text();
 }
 
 std::string number(const Json& object, const char* key) {

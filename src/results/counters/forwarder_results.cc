@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "results/report_table.h"
+#include "base/figures.h"
+#include "base/text_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
@@ -61,8 +62,8 @@ std::string forwarder_section(const RunResult& result) {
   for (const SwitchOutcome& each : result.switches) {
     if (each.softirq.empty()) continue;
     if (out.empty()) out = heading("Forwarders");
-    Table table;
-    table.add_column("port", Table::Align::kLeft);
+    TextTable table;
+    table.add_column("port", TextTable::Align::kLeft);
     for (const char* title : {"rx_ring", "most used", "rx packets", "rx_out_of_buffer", "ch_events", "ch_poll",
                               "tx_queue_stopped", "backlog kB"})
       table.add_column(title);
@@ -81,8 +82,8 @@ std::string forwarder_section(const RunResult& result) {
       const fabric::SoftirqCounters& cpu = each.softirq[c];
       if (cpu.packets == 0) continue;
       out += fmt::format(
-          "  {} cpu {}: {} packets, {:.1f} % soft, time_squeeze {}\n", each.config->name, c, cpu.packets,
-          100.0 * static_cast<double>(cpu.busy_ps) / static_cast<double>(std::max<Time_ps>(result.end_ps, 1)),
+          "  {} cpu {}: {} packets, {} soft, time_squeeze {}\n", each.config->name, c, cpu.packets,
+          share_text(static_cast<double>(cpu.busy_ps) / static_cast<double>(std::max<Time_ps>(result.end_ps, 1))),
           cpu.time_squeeze);
     }
     out += "\n```\n" + qdiscs + "```\n";

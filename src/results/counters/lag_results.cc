@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "results/report_table.h"
+#include "base/figures.h"
+#include "base/text_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
@@ -33,7 +34,7 @@ Sent sent_by_ports(const RunResult& result) {
   return sent;
 }
 
-const std::string& node_name(const Lab& lab, const PortRef& end) {
+const std::string& lag_node(const Lab& lab, const PortRef& end) {
   return end.is_switch() ? lab.switches[end.host].name : lab.hosts[end.host].name;
 }
 bool is_at(const PortRef& end, const PortRef& node) {
@@ -60,7 +61,7 @@ std::vector<LagDirection> lag_directions(const Lab& lab, const RunResult& result
   for (const LagConfig& lag : lab.lags) {
     const LinkConfig& first = lab.links[lag.links.front()];
     for (const auto& [from, to] : {std::pair(first.a, first.b), std::pair(first.b, first.a)}) {
-      LagDirection made{lag.name, node_name(lab, from), node_name(lab, to), first.rate_bps, {}};
+      LagDirection made{lag.name, lag_node(lab, from), lag_node(lab, to), first.rate_bps, {}};
       for (std::uint32_t each : lag.links) {
         const LinkConfig& link = lab.links[each];
         const auto found = sent.find(port_name(lab, is_at(link.a, from) ? link.a : link.b));
@@ -83,21 +84,20 @@ std::string lag_section(const Lab& lab, const RunResult& result) {
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.bytes() > b.bytes(); });
     all.resize(kMostLags);
   }
-  Table table;
-  for (const char* title : {"lag", "from", "to"}) table.add_column(title, Table::Align::kLeft);
+  TextTable table;
+  for (const char* title : {"lag", "from", "to"}) table.add_column(title, TextTable::Align::kLeft);
   for (const char* title : {"members", "Gb/s each", "sent MB", "fullest"}) table.add_column(title);
-  table.add_column("port", Table::Align::kLeft);
+  table.add_column("port", TextTable::Align::kLeft);
   table.add_column("without traffic");
   for (const LagDirection& each : all) {
     const LagMember& fullest = each.fullest();
     const auto idle = std::count_if(each.members.begin(), each.members.end(),
                                     [](const LagMember& member) { return member.bytes == 0; });
-    table.add_row(
-        {each.name, each.from, each.to, fmt::format("{}", each.members.size()),
-         fmt::format("{}", each.rate_bps / 1'000'000'000),
-         fmt::format("{:.2f}", static_cast<double>(each.bytes()) / 1e6),
-         fmt::format("{:.1f} %", 100 * static_cast<double>(fullest.bytes) / static_cast<double>(each.bytes())),
-         fullest.port, fmt::format("{}", idle)});
+    table.add_row({each.name, each.from, each.to, fmt::format("{}", each.members.size()),
+                   fmt::format("{:g}", static_cast<double>(each.rate_bps) / 1e9),
+                   fmt::format("{:.2f}", static_cast<double>(each.bytes()) / 1e6),
+                   share_text(static_cast<double>(fullest.bytes) / static_cast<double>(each.bytes())), fullest.port,
+                   fmt::format("{}", idle)});
   }
   return out + block(table);
 }

@@ -7,12 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "base/figures.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "results/fair_shares.h"
 #include "results/json_rows.h"
 #include "results/kinds/flow_verdicts.h"
 #include "results/kinds/workload_kind.h"
-#include "results/report_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
@@ -20,7 +21,7 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Align = Table::Align;
+using Align = TextTable::Align;
 using workload::FlowOptions;
 using workload::FlowRow;
 using workload::FlowsOutcome;
@@ -69,7 +70,7 @@ class Graph {
   }
   std::string ready_us(std::size_t flow) const {
     if (after(flow).empty()) return "";
-    return ready_ps(flow) ? microseconds(*ready_ps(flow)) : "-";
+    return ready_ps(flow) ? us_cell(*ready_ps(flow)) : "-";
   }
   std::string after_text(std::size_t flow) const {
     constexpr std::size_t kMostNames = 3;
@@ -88,7 +89,7 @@ class Graph {
 
 // The worst of each hop, as the packets themselves brought it.
 std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
-  Table table;
+  TextTable table;
   table.add_column("from", Align::kLeft);
   table.add_column("to", Align::kLeft);
   table.add_column("leaves by", Align::kLeft);
@@ -96,8 +97,7 @@ std::string telemetry_table(const std::vector<const FlowOutcome*>& flows) {
   table.add_column("max stay us");
   for (const FlowOutcome* flow : flows) {
     for (const HopOutcome& hop : flow->hops)
-      table.add_row({flow->from, flow->to, hop.port, fmt::format("{:.1f}", static_cast<double>(hop.max_queue_B) / 1e3),
-                     microseconds(hop.max_stay_ps)});
+      table.add_row({flow->from, flow->to, hop.port, kB_cell(hop.max_queue_B), us_cell(hop.max_stay_ps)});
   }
   return table.empty() ? "" : "\nTelemetry:\n\n" + block(table);
 }
@@ -107,14 +107,13 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
   const FairShares shares(outcome.flows);
   std::string out = fmt::format("  {} done, {} failed, {} unfinished", counted(s.done, "flow"), s.failed, s.unfinished);
   if (s.done > 0) {
-    out += fmt::format("; {:.2f} Gb/s together, Jain {:.4f}\n", s.goodput_bps / 1e9, s.jain);
-    out += fmt::format("  FCT us: p50 {:.3f}, p99 {:.3f}, p99.9 {:.3f}, max {:.3f}",
-                       static_cast<double>(s.fct_p50_ps) / 1e6, static_cast<double>(s.fct_p99_ps) / 1e6,
-                       static_cast<double>(s.fct_p999_ps) / 1e6, static_cast<double>(s.fct_max_ps) / 1e6);
+    out += fmt::format("; {} together, Jain {:.4f}\n", rate_text(s.goodput_bps), s.jain);
+    out += fmt::format("  FCT us: p50 {}, p99 {}, p99.9 {}, max {}", us_cell(s.fct_p50_ps), us_cell(s.fct_p99_ps),
+                       us_cell(s.fct_p999_ps), us_cell(s.fct_max_ps));
     if (s.slowdown_p50 > 0) out += fmt::format("\n  slowdown: p50 {:.2f}, p99 {:.2f}", s.slowdown_p50, s.slowdown_p99);
     if (const std::vector<double> parts = shares.sorted(); parts.size() > 1)
-      out += fmt::format("\n  of its fair share of its hosts' ports a flow got: p50 {:.0f} %, least {:.0f} %",
-                         100 * parts[parts.size() / 2], 100 * parts.front());
+      out += fmt::format("\n  of its fair share of its hosts' ports a flow got: p50 {}, least {}",
+                         share_text(parts[parts.size() / 2]), share_text(parts.front()));
   }
   out += "\n\n";
   std::vector<const FlowOutcome*> shown;
@@ -130,7 +129,7 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
     shown.resize(kSlowest);
   }
   const Graph graph(options, outcome);
-  Table table;
+  TextTable table;
   table.add_column("flow", Align::kLeft);
   table.add_column("name", Align::kLeft);
   table.add_column("from", Align::kLeft);
@@ -142,15 +141,15 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
   for (const FlowOutcome* flow : shown) {
     const FlowRow& row = flow->row;
     bool done = row.state == FlowState::kDone;
-    std::string fct = done ? microseconds(row.fct_ps()) : row.state == FlowState::kFailed ? "failed" : "unfinished";
+    std::string fct = done ? us_cell(row.fct_ps()) : row.state == FlowState::kFailed ? "failed" : "unfinished";
     const auto number = static_cast<std::size_t>(flow - outcome.flows.data());
     table.add_row(
-        {fmt::format("{}/{}", workload, number), graph.name(number), flow->from, flow->to, size_text(row.size_B),
-         graph.ready_us(number), row.start_ps == kNever_ps ? "-" : microseconds(row.start_ps), fct,
-         done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
+        {fmt::format("{}/{}", workload, number), graph.name(number), flow->from, flow->to,
+         message_size_text(row.size_B), graph.ready_us(number), row.start_ps == kNever_ps ? "-" : us_cell(row.start_ps),
+         fct, done ? fmt::format("{:.2f}", row.goodput_bps() / 1e9) : "-",
          flow->slowdown > 0 ? fmt::format("{:.2f}", flow->slowdown) : "-",
-         shares.part(number) > 0 ? fmt::format("{:.0f} %", 100 * shares.part(number)) : "-",
-         std::to_string(flow->retransmitted_packets), std::to_string(flow->cnps_received), graph.after_text(number)});
+         shares.part(number) > 0 ? share_text(shares.part(number)) : "-", std::to_string(flow->retransmitted_packets),
+         std::to_string(flow->cnps_received), graph.after_text(number)});
   }
   if (!table.empty()) out += block(table);
   out += telemetry_table(shown);

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "results/json_rows.h"
 #include "results/kinds/workload_kind.h"
-#include "results/report_table.h"
 #include "results/report_text.h"
 
 namespace weft::lab {
@@ -15,7 +16,7 @@ namespace weft::lab {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Align = Table::Align;
+using Align = TextTable::Align;
 using workload::JobOptions;
 using workload::JobOutcome;
 using workload::JobRankTime;
@@ -35,8 +36,8 @@ CREATE TABLE job_collective(workload TEXT, name TEXT, kind TEXT, collective TEXT
 CREATE TABLE job_straggler(workload TEXT, who TEXT, reason TEXT, lost_us REAL);
 )";
 
-double percent(Time_ps part_ps, double whole_ps) {
-  return whole_ps > 0 ? 100 * static_cast<double>(part_ps) / whole_ps : 0;
+std::string part_text(Time_ps part_ps, double whole_ps) {
+  return share_text(whole_ps > 0 ? static_cast<double>(part_ps) / whole_ps : 0);
 }
 
 std::string bound_text(const JobOutcome& job) {
@@ -67,15 +68,15 @@ std::string times_text(const JobOptions& options, const JobOutcome& job) {
     most_ps = std::max(most_ps, rank.exposed_ps);
   }
   const double all_ps = static_cast<double>(job.jct_ps) * static_cast<double>(job.ranks.size());
-  out += fmt::format("  of the ranks' time: compute {:.1f} %, exposed communication {:.1f} % (at most {:.1f} %)",
-                     percent(compute_ps, all_ps), percent(exposed_ps, all_ps),
-                     percent(most_ps, static_cast<double>(job.jct_ps)));
-  if (receive_ps > 0) out += fmt::format(", waiting for a receive {:.1f} %", percent(receive_ps, all_ps));
-  const double rest = 100 - percent(compute_ps + exposed_ps + receive_ps, all_ps);
-  out += fmt::format(", idle {:.1f} %\n", std::max(0.0, rest));
+  out += fmt::format("  of the ranks' time: compute {}, exposed communication {} (at most {})",
+                     part_text(compute_ps, all_ps), part_text(exposed_ps, all_ps),
+                     part_text(most_ps, static_cast<double>(job.jct_ps)));
+  if (receive_ps > 0) out += fmt::format(", waiting for a receive {}", part_text(receive_ps, all_ps));
+  const Time_ps busy_ps = compute_ps + exposed_ps + receive_ps;
+  out += fmt::format(", idle {}\n", part_text(std::max<Time_ps>(0, static_cast<Time_ps>(all_ps) - busy_ps), all_ps));
   if (job.slowed_share() >= 0.0005)
-    out += fmt::format("  compute takes {:.1f} % longer: blocks of collectives that run beside it have SMs\n",
-                       100 * job.slowed_share());
+    out += fmt::format("  compute takes {} longer: blocks of collectives that run beside it have SMs\n",
+                       share_text(job.slowed_share()));
   return out;
 }
 
@@ -90,13 +91,13 @@ std::string traffic_table(const JobOutcome& job) {
     note = fmt::format("\nThe {} that take most of {}; all are in results.json.\n", kMostTrafficRows, rows.size());
     rows.resize(kMostTrafficRows);
   }
-  Table table;
+  TextTable table;
   table.add_column("collective", Align::kLeft);
   for (const char* title : {"ranks", "size", "count", "mean us", "max us", "busbw GB/s", "least"})
     table.add_column(title);
   table.add_column("slowest", Align::kLeft);
   for (const JobTraffic* row : rows)
-    table.add_row({row->name, std::to_string(row->ranks), size_text(row->size_B), std::to_string(row->count),
+    table.add_row({row->name, std::to_string(row->ranks), message_size_text(row->size_B), std::to_string(row->count),
                    fmt::format("{:.1f}", row->mean_us), fmt::format("{:.1f}", row->max_us),
                    fmt::format("{:.2f}", row->busbw_Bps / 1e9), fmt::format("{:.2f}", row->min_busbw_Bps / 1e9),
                    row->slowest});
@@ -109,7 +110,8 @@ std::string stragglers_text(const JobOutcome& job) {
   std::stable_sort(list.begin(), list.end(),
                    [](const JobStraggler& a, const JobStraggler& b) { return a.lost_us > b.lost_us; });
   for (std::size_t i = 0; i < list.size() && i < kMostStragglers; ++i)
-    out += fmt::format("  straggler: {}: {} ({:.1f} us of a step)\n", list[i].what, list[i].reason, list[i].lost_us);
+    out += fmt::format("  straggler: {}: {} ({} of a step)\n", list[i].what, list[i].reason,
+                       time_text(list[i].lost_us * 1e6));
   if (list.size() > kMostStragglers) out += fmt::format("  and {} more\n", list.size() - kMostStragglers);
   return out;
 }

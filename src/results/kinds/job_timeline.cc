@@ -17,7 +17,7 @@ using workload::JobOptions;
 using workload::JobOutcome;
 
 // Perfetto opens a few hundred MB; the ranks beyond are left out, and the trace says so.
-constexpr std::size_t kMostEvents = 1'000'000;
+constexpr std::size_t kMaxTimelineEvents = 1'000'000;
 
 std::string stream_name(const JobOptions& options, std::uint32_t rank, const JobNode& node) {
   const workload::JobRank& own = options.graph->ranks[rank];
@@ -47,7 +47,7 @@ class TimelineText {
       metadata("process_name", machine, 0, job_.machines[machine]);
     std::size_t events = 0;
     std::uint32_t rank = 0;
-    for (; rank < options_.graph->ranks.size() && events < kMostEvents; ++rank) events += add_rank(rank);
+    for (; rank < options_.graph->ranks.size() && events < kMaxTimelineEvents; ++rank) events += add_rank(rank);
     if (rank < options_.graph->ranks.size())
       metadata("process_labels", 0, 0, fmt::format("ranks from {} on are left out", rank));
     return out_ + "\n]}\n";

@@ -8,7 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "base/plural.h"
+#include "base/text_table.h"
 #include "workload/perftest/report.h"
 
 namespace weft::lab {
@@ -55,25 +57,20 @@ std::string grid(const PortPairs& ports, const PerftestMatrix& matrix) {
   std::sort(rows.begin(), rows.end(), in_order);
   std::sort(columns.begin(), columns.end(), in_order);
   std::vector<std::vector<std::string>> texts(rows.size(), std::vector<std::string>(columns.size(), "-"));
-  std::size_t width = 6, first = 0;
   for (const MatrixCell& cell : matrix.cells) {
     const auto row = std::lower_bound(rows.begin(), rows.end(), cell.pair.client, in_order) - rows.begin();
     const auto column = std::lower_bound(columns.begin(), columns.end(), cell.pair.server, in_order) - columns.begin();
-    std::string& text = texts[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
-    text = cell.failure.empty() ? fmt::format("{:.2f}", cell.value) : "failed";
-    width = std::max(width, text.size());
+    texts[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)] =
+        cell.failure.empty() ? fmt::format("{:.2f}", cell.value) : "failed";
   }
-  for (const PortRef& port : columns) width = std::max(width, ports.short_name(port).size());
-  for (const PortRef& port : rows) first = std::max(first, ports.short_name(port).size());
-  std::string out(first, ' ');
-  for (const PortRef& port : columns) out += fmt::format("  {:>{}}", ports.short_name(port), width);
-  out += "\n";
+  TextTable table;
+  table.add_column("", TextTable::Align::kLeft);
+  for (const PortRef& port : columns) table.add_column(ports.short_name(port));
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    out += fmt::format("{:<{}}", ports.short_name(rows[r]), first);
-    for (const std::string& text : texts[r]) out += fmt::format("  {:>{}}", text, width);
-    out += "\n";
+    texts[r].insert(texts[r].begin(), ports.short_name(rows[r]));
+    table.add_row(std::move(texts[r]));
   }
-  return out;
+  return table.text();
 }
 
 // What odd pairs have in common: ports all of whose pairs are odd, as client, as server or both, while others are not.
@@ -161,17 +158,14 @@ std::string matrix_text(const PortPairs& ports, const PerftestMatrix& matrix) {
     if (a->failure.empty() != b->failure.empty()) return !a->failure.empty();
     return std::abs(a->deviation_pct) > std::abs(b->deviation_pct);
   });
-  std::size_t width = 0;
-  const auto ends = [&](const MatrixCell& cell) {
-    return ports.short_name(cell.pair.client) + " -> " + ports.short_name(cell.pair.server);
-  };
-  for (std::size_t i = 0; i < std::min(worst.size(), kMostNamed); ++i) width = std::max(width, ends(*worst[i]).size());
+  TextTable named({"", ""}, TextTable::Align::kLeft);
   for (std::size_t i = 0; i < std::min(worst.size(), kMostNamed); ++i) {
     const MatrixCell& cell = *worst[i];
-    out += fmt::format("  {:<{}}  {}\n", ends(cell), width,
-                       cell.failure.empty() ? fmt::format("{:.2f}, {:+.1f} %", cell.value, cell.deviation_pct)
-                                            : "failed: " + one_line(cell.failure));
+    named.add_row({ports.short_name(cell.pair.client) + " -> " + ports.short_name(cell.pair.server),
+                   cell.failure.empty() ? fmt::format("{:.2f}, {}", cell.value, change_text(cell.deviation_pct / 100))
+                                        : "failed: " + one_line(cell.failure)});
   }
+  out += named.text("  ");
   if (worst.size() > kMostNamed) out += fmt::format("  and {} more\n", worst.size() - kMostNamed);
   for (const std::string& name : odd_ports(ports, matrix)) out += fmt::format("among them every pair with {}\n", name);
   return out;

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/report_text.h"
 
@@ -114,7 +115,7 @@ std::string programs_text(const workload::ProgramOptions& options, const Program
     out += fmt::format("{}{}: {}\n", i == 0 ? "" : "\n", command.node, command_text(command.words));
     out += fmt::format("  {}{}", well ? "" : "FAILED: ", end_text(each));
     if (each.end != workload::ProgramEnd::kNotStarted && each.end != workload::ProgramEnd::kNotExecuted)
-      out += fmt::format("; it ran from {} to {}", time_text(each.started_ps), time_text(each.ended_ps));
+      out += fmt::format("; it ran from {} to {}", moment_text(each.started_ps), moment_text(each.ended_ps));
     out += "\n";
     if (!each.output.empty()) {
       // Longer than any row of backquotes in it.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "results/json_rows.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
@@ -148,11 +149,10 @@ Json iperf3_object(const Iperf3Options& options, const Iperf3Result& result) {
 
 std::string cpu_text(std::string_view side, const TcpStreamEnd& end) {
   if (end.elapsed_ps == 0) return "";
-  const auto percent = [&](Time_ps busy_ps) {
-    return 100 * static_cast<double>(busy_ps) / static_cast<double>(end.elapsed_ps);
+  const auto part = [&](Time_ps busy_ps) {
+    return share_text(static_cast<double>(busy_ps) / static_cast<double>(end.elapsed_ps));
   };
-  return fmt::format("{} {:.0f} % in the program, {:.0f} % in the interrupt", side, percent(end.program_ps),
-                     percent(end.interrupt_ps));
+  return fmt::format("{} {} in the program, {} in the interrupt", side, part(end.program_ps), part(end.interrupt_ps));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "nic/work.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
@@ -36,9 +37,9 @@ Json transfer_object(const TransferResult& t) {
 std::string report_section(const TransferOptions& options, const TransferResult& t, const Lab& lab,
                            const WorkloadConfig& config) {
   std::string out = heading(fmt::format("{}: {} x {} {}, {}", config.name, options.count, transfer_name(options.op),
-                                        size_text(options.size_B), ends_text(lab, config)));
+                                        message_size_text(options.size_B), ends_text(lab, config)));
   out += fmt::format("  posted {}, completed {}, failed {}; {} verified byte by byte ({})\n", t.posted, t.completed,
-                     t.failed, t.verified, size_text(t.bytes_ok));
+                     t.failed, t.verified, message_size_text(t.bytes_ok));
   if (t.failed > 0) {
     out += fmt::format("  first error: status {} ({}), vendor syndrome 0x{:02x}\n", t.wc_status,
                        nic::name(static_cast<nic::WcStatus>(t.wc_status)), t.vendor_error);

@@ -5,47 +5,27 @@
 #include <iterator>
 #include <vector>
 
-#include "model/qos_size.h"
+#include "base/figures.h"
+#include "base/text_table.h"
 #include "model/qos_words.h"
 #include "results/qos/qos_rows.h"
-#include "results/text_width.h"
 #include "text/units.h"
 
 namespace weft::lab {
 namespace {
-
-using Rows = std::vector<std::vector<std::string>>;
-
-// Columns as wide as their widest cell, two blanks between, nothing after the last.
-std::string table(const Rows& rows, std::string_view indent) {
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line(indent);
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - width(row[i]) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
 
 std::string alpha_text(std::int8_t exponent) {
   return exponent >= 0 ? fmt::format("{}", 1 << exponent) : fmt::format("1/{}", 1 << -exponent);
 }
 
 std::string programmed(std::int64_t size_B, std::uint32_t cell_B) {
-  return fmt::format("{} → {} cells", size_text(size_B), cells(size_B, cell_B));
+  return fmt::format("{} → {} cells", format_quantity(size_B, Quantity::kSize), cells(size_B, cell_B));
 }
 
 std::string ecn_text(const fabric::EcnRamp& ecn) {
   if (!ecn.enabled) return "–";
-  return fmt::format("{} to {}, {}", size_text(ecn.min_B), size_text(ecn.max_B),
+  return fmt::format("{} to {}, {}", format_quantity(ecn.min_B, Quantity::kSize),
+                     format_quantity(ecn.max_B, Quantity::kSize),
                      format_quantity(ecn.probability_ppb, Quantity::kProbability));
 }
 
@@ -55,35 +35,36 @@ std::string_view held_back(const fabric::SwitchQos& qos, const QosChain& chain) 
 }
 
 std::string chain_table(const fabric::SwitchQos& qos) {
-  Rows rows = {{"dscp", "priority", "queue", "scheduler", "ecn", "queue α", "group", "group α", "pfc"}};
+  TextTable rows({"dscp", "priority", "queue", "scheduler", "ecn", "queue α", "group", "group α", "pfc"},
+                 TextTable::Align::kLeft);
   for (const QosChain& chain : qos_chains(qos)) {
     const fabric::QueueConfig& queue = qos.queues[chain.queue];
-    rows.push_back(
+    rows.add_row(
         {chain.dscps.empty() ? "–" : ranges(chain.dscps), ranges(chain.priorities), fmt::format("{}", chain.queue),
          queue.scheduling == fabric::Scheduling::kStrict ? "strict" : fmt::format("dwrr {}", queue.weight),
          ecn_text(queue.ecn), queue.lossless ? "–" : alpha_text(queue.alpha_exponent), fmt::format("{}", chain.group),
          alpha_text(qos.groups[chain.group].alpha_exponent), std::string(held_back(qos, chain))});
   }
-  return table(rows, "  ");
+  return rows.text("  ");
 }
 
 std::string port_table(const Lab& lab, std::uint32_t index) {
   const SwitchConfig& device = lab.switches[index];
   const std::uint32_t cell_B = device.model.cell_B;
-  Rows rows = {{"ports", "rate", "cable", "group", "xoff headroom", "xon", "reserved"}};
+  TextTable rows({"ports", "rate", "cable", "group", "xoff headroom", "xon", "reserved"}, TextTable::Align::kLeft);
   for (const QosPorts& ports : qos_ports(lab, index)) {
     bool first = true;
     for (std::size_t group = 0; group < fabric::kClasses; ++group) {
       const fabric::GroupConfig& config = device.qos.groups[group];
       if (!config.lossless) continue;
-      rows.push_back({first ? ports.ports : "", first ? format_quantity(ports.rate_bps, Quantity::kBitRate) : "",
-                      first ? format_quantity(ports.length_mm, Quantity::kLength) : "", fmt::format("{}", group),
-                      programmed(ports.headroom_B[group], cell_B), programmed(config.xon_B, cell_B),
-                      programmed(config.reserved_B, cell_B)});
+      rows.add_row({first ? ports.ports : "", first ? format_quantity(ports.rate_bps, Quantity::kBitRate) : "",
+                    first ? format_quantity(ports.length_mm, Quantity::kLength) : "", fmt::format("{}", group),
+                    programmed(ports.headroom_B[group], cell_B), programmed(config.xon_B, cell_B),
+                    programmed(config.reserved_B, cell_B)});
       first = false;
     }
   }
-  return rows.size() == 1 ? "" : fmt::format("\n{}", table(rows, "  "));
+  return rows.empty() ? "" : "\n" + rows.text("  ");
 }
 
 std::string switch_text(const Lab& lab, std::uint32_t index) {
@@ -120,17 +101,17 @@ std::string host_text(const HostConfig& host) {
   for (int priority = 0; priority < 8; ++priority) {
     if ((qos.pfc_mask >> priority & 1) != 0) priorities.push_back(priority);
   }
-  Rows rows = {{"traffic", "dscp", "priority", "ecn", "pfc"}};
+  TextTable rows({"traffic", "dscp", "priority", "ecn", "pfc"}, TextTable::Align::kLeft);
   const auto pfc = [&](std::uint8_t priority) { return (qos.pfc_mask >> priority & 1) != 0 ? "lossless" : "–"; };
-  rows.push_back({"RoCE", fmt::format("{}", qos.dscp), fmt::format("{}", qos.priority), qos.ect ? "ECT(0)" : "not ECT",
-                  pfc(qos.priority)});
-  rows.push_back(
+  rows.add_row({"RoCE", fmt::format("{}", qos.dscp), fmt::format("{}", qos.priority), qos.ect ? "ECT(0)" : "not ECT",
+                pfc(qos.priority)});
+  rows.add_row(
       {"CNP", fmt::format("{}", qos.cnp_dscp), fmt::format("{}", qos.cnp_priority), "–", pfc(qos.cnp_priority)});
   const std::string_view control = word_of(congestion_words(), qos.congestion.kind);
   return fmt::format("  {}: congestion control {}; flow control {}{}\n\n", host.nics[0].model.name, control,
                      word_of(flow_control_words(), qos.flow_control),
                      priorities.empty() ? "" : fmt::format(" on {}", fmt::join(priorities, ", "))) +
-         table(rows, "  ");
+         rows.text("  ");
 }
 
 // Devices whose text is the same, in the order of the lab.

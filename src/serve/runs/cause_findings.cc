@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "base/plural.h"
 
 namespace weft::serve {
@@ -120,7 +121,8 @@ std::vector<CauseFinding> held_findings(const lab::Explanation& explanation) {
   for (std::size_t i = 0; i < std::min(explanation.stragglers.size(), kMostStragglers); ++i) {
     const lab::Straggler& late = explanation.stragglers[i];
     CauseFinding each{"warning", "explain", "straggler", "", late.reason, "", {}};
-    each.title = fmt::format("{}: the others wait for {}, {:.1f} us of a step", late.workload, late.who, late.lost_us);
+    each.title =
+        fmt::format("{}: the others wait for {}, {} of a step", late.workload, late.who, time_text(late.lost_us * 1e6));
     each.evidence.push_back({late.reason, late.port, late.time_ps});
     out.push_back(std::move(each));
   }
@@ -139,9 +141,9 @@ std::vector<CauseFinding> held_findings(const lab::Explanation& explanation) {
                       flow.because,
                       text_of(kHeldRemedies, group.cause),
                       {}};
-    each.title = sent == 1 ? fmt::format("{}: {} for {} of its time", flow.id, group.cause, lab::share_text(flow.share))
+    each.title = sent == 1 ? fmt::format("{}: {} for {} of its time", flow.id, group.cause, share_text(flow.share))
                            : fmt::format("{} of {}: {}; most of all {}, {} of its time", group.flows,
-                                         counted(sent, "flow"), group.cause, flow.id, lab::share_text(flow.share));
+                                         counted(sent, "flow"), group.cause, flow.id, share_text(flow.share));
     each.evidence.push_back(
         {fmt::format("{} starts", flow.id), flow.root.empty() ? flow.from : flow.root, flow.first_ps});
     out.push_back(std::move(each));

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/figures.h"
 #include "base/files.h"
 #include "base/plural.h"
 #include "observe/capture.h"
@@ -113,7 +114,7 @@ Json expectations_of(OpenRun& run) {
     };
     list.push_back({{"text", rows.text(0) + " " + lab::range_text(bound(1), bound(2))},
                     {"met", rows.integer(4) != 0},
-                    {"value", rows.is_null(3) ? "not there" : lab::number_text(rows.real(3))}});
+                    {"value", rows.is_null(3) ? "not there" : number_text(rows.real(3))}});
   }
   return list;
 }
@@ -193,8 +194,8 @@ Json links_of(const lab::Explanation& explanation) {
   }
   if (!explanation.links.empty() && explanation.links.front().busy > 0) {
     const lab::LinkUse& busiest = explanation.links.front();
-    links.push_back(link(fmt::format("{} to {}: {} busy", busiest.from, busiest.to, lab::share_text(busiest.busy)),
-                         "fabric", {{"node", node_of_port(busiest.from)}}));
+    links.push_back(link(fmt::format("{} to {}: {} busy", busiest.from, busiest.to, share_text(busiest.busy)), "fabric",
+                         {{"node", node_of_port(busiest.from)}}));
   }
   return links;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "serve/runs/flow_names.h"
@@ -15,7 +16,7 @@ namespace weft::serve {
 namespace {
 
 std::string bytes_of(const lab::SqliteRows& rows, int column) {
-  return lab::bytes_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(column))));
+  return size_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(column))));
 }
 
 class EventReader {
@@ -76,8 +77,8 @@ class EventReader {
                          bytes_of(rows, 8));
     if (event.kind == "cnp") return fmt::format("{} to {}", counted(event.count, "CNP"), peer);
     if (event.kind == "rate_cut")
-      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer,
-                         lab::rate_text(rows.integer(13)), lab::rate_text(rows.integer(14)));
+      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer, rate_text(rows.integer(13)),
+                         rate_text(rows.integer(14)));
     if (event.kind == "nak")
       return fmt::format("{} from {}, PSN {}", counted(event.count, "NAK"), peer, rows.integer(12));
     if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);

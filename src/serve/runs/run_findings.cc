@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/analyzer.h"
+#include "base/figures.h"
 #include "base/plural.h"
 #include "explain/explain.h"
 #include "gear/wire_contract.h"
@@ -45,10 +46,10 @@ void add_expectations(OpenRun& run, Json& list) {
     const auto bound = [&](int column) {
       return rows.is_null(column) ? std::nullopt : std::optional(rows.real(column));
     };
-    Json each = finding("error", "expect", "expectation",
-                        fmt::format("{} is {}, expected {}", rows.text(0),
-                                    rows.is_null(3) ? "not there" : lab::number_text(rows.real(3)),
-                                    lab::range_text(bound(1), bound(2))));
+    Json each = finding(
+        "error", "expect", "expectation",
+        fmt::format("{} is {}, expected {}", rows.text(0), rows.is_null(3) ? "not there" : number_text(rows.real(3)),
+                    lab::range_text(bound(1), bound(2))));
     each["cause"] = run.text("headline");
     list.push_back(std::move(each));
   }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/figures.h"
 #include "base/json_depth.h"
 #include "base/plural.h"
 #include "results/report_text.h"
@@ -69,7 +70,7 @@ std::string summary_of_perftest(const SummaryJson& perftest) {
   if (rows->empty()) return "";
   const std::string last = row_of_perftest(rows->back());
   if (rows->size() == 1 || last.empty()) return last;
-  return fmt::format("{} sizes, at {}: {}", rows->size(), lab::size_text(count_in(rows->back(), "MsgSize")), last);
+  return fmt::format("{} sizes, at {}: {}", rows->size(), message_size_text(count_in(rows->back(), "MsgSize")), last);
 }
 
 std::string summary_of_transfer(const SummaryJson& transfer) {
@@ -78,8 +79,8 @@ std::string summary_of_transfer(const SummaryJson& transfer) {
   const std::uint64_t elapsed_ns = std::min<std::uint64_t>(count_in(transfer, "elapsed_ns"), INT64_MAX / 1000);
   return fmt::format("{} of {} completed, {} verified, {} in {}", count_in(transfer, "completed"),
                      counted(posted, "operation"), count_in(transfer, "verified"),
-                     lab::size_text(count_in(transfer, "bytes_ok")),
-                     lab::time_text(static_cast<Time_ps>(elapsed_ns) * 1000));
+                     message_size_text(count_in(transfer, "bytes_ok")),
+                     time_text(static_cast<Time_ps>(elapsed_ns) * 1000));
 }
 
 std::string summary_of_job(const SummaryJson& job) {
@@ -89,12 +90,11 @@ std::string summary_of_job(const SummaryJson& job) {
   for (const SummaryJson& step : *steps) sum_ps += step.is_number() ? step.get<double>() : 0;
   const double mean_ps = sum_ps / static_cast<double>(steps->size());
   if (!(mean_ps >= 0 && mean_ps < 9e18)) return "";
-  std::string out =
-      fmt::format("{} of {}", counted(steps->size(), "step"), lab::time_text(static_cast<Time_ps>(mean_ps)));
+  std::string out = fmt::format("{} of {}", counted(steps->size(), "step"), time_text(static_cast<Time_ps>(mean_ps)));
   if (steps->size() > 1) out += " on average";
   const double exposed = number_in(job, "exposed_percent"), compute = number_in(job, "compute_percent");
   if (std::isfinite(compute) && std::isfinite(exposed))
-    out += fmt::format(": {:.1f} % compute, {:.1f} % exposed communication", compute, exposed);
+    out += fmt::format(": {} compute, {} exposed communication", share_text(compute / 100), share_text(exposed / 100));
   return out;
 }
 
@@ -137,7 +137,7 @@ void add_flows(OpenRun& run, Summaries& out) {
   while (rows.next()) {
     std::string& text = out[rows.text(0)];
     text = fmt::format("{} of {} done", rows.integer(2), counted(static_cast<std::uint64_t>(rows.integer(1)), "flow"));
-    if (rows.integer(2) > 0) text += ", the slowest in " + lab::time_text(rows.integer(3));
+    if (rows.integer(2) > 0) text += ", the slowest in " + time_text(rows.integer(3));
   }
 }
 
@@ -149,8 +149,8 @@ void add_nccl(OpenRun& run, Summaries& out) {
                        "WHERE in_place = 0 GROUP BY workload");
   while (rows.next()) {
     std::string& text = out[rows.text(0)];
-    text = fmt::format("busbw {:.4g} GB/s at {}", rows.real(1),
-                       lab::size_text(static_cast<std::uint64_t>(rows.integer(2))));
+    text = fmt::format("busbw {}/s at {}", size_text(rows.real(1) * 1e9),
+                       message_size_text(static_cast<std::uint64_t>(rows.integer(2))));
     if (rows.integer(3) > 1) text += fmt::format(", the most of {} sizes", rows.integer(3));
     if (rows.integer(4) > 0) text += fmt::format("; {} wrong", rows.integer(4));
   }
@@ -162,7 +162,7 @@ void add_iperf3(OpenRun& run, Summaries& out) {
                        "SELECT workload, count(*), sum(received_bps), sum(retransmits) FROM iperf3_stream GROUP BY "
                        "workload");
   while (rows.next()) {
-    out[rows.text(0)] = fmt::format("{:.4g} Gb/s received over {}, {}", rows.real(2) / 1e9,
+    out[rows.text(0)] = fmt::format("{} received over {}, {}", rate_text(rows.real(2)),
                                     counted(static_cast<std::uint64_t>(rows.integer(1)), "stream"),
                                     counted(static_cast<std::uint64_t>(rows.integer(3)), "retransmit"));
   }

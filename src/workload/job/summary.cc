@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/figures.h"
 #include "workload/flow/stats.h"
 #include "workload/job/result.h"
 
@@ -227,8 +228,7 @@ class JobSummary {
         continue;
       outcome_.stragglers.push_back(
           {fmt::format("rank {}", rank),
-           fmt::format("its compute takes {:.1f} % longer than that of most ranks", 100 * (own / median - 1)),
-           lost_us});
+           fmt::format("its compute takes {} longer than that of most ranks", share_text(own / median - 1)), lost_us});
     }
   }
 

@@ -246,8 +246,8 @@ TEST(Qos, Problems) {
   expect_problem(with_qos("{queues: {8: {weight: 1}}}"), "4:16 queues: \"8\" is not a class");
   expect_problem(with_qos("{queues: {3: {alpha: 9}}}"), "4:27 alpha \"9\" is not an exponent");
   expect_problem(with_qos("{profile: roce-lossless, buffer: {ingress_pool: 40 MB}}"),
-                 "4:39 leaf0: 111.6 kB of headroom");
-  expect_problem(with_qos("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"), "4:6 leaf0: 60 MB of headroom");
+                 "4:39 leaf0: 112 kB of headroom");
+  expect_problem(with_qos("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"), "4:6 leaf0: 60.0 MB of headroom");
   expect_problem(with_qos("{profile: roce-lossless, pfc: {priorities: [1, 2]}}"),
                  "4:49 PFC priorities 1 and 2 share group 0: it can ask for one of them only");
 }
@@ -267,7 +267,7 @@ TEST(Qos, Warnings) {
   expect_warning("{profile: roce-lossless, pfc: {watchdog: {poll: 20 ms}}}",
                  "watchdog poll of 20 ms: SONiC takes 100 ms to 1 s");
   expect_warning("{profile: roce-lossless, groups: {3: {headroom: 4 kB}}}",
-                 "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.9 kB");
+                 "headroom 4 kB of group 3: sn3700c at 100 Gbps over 5 m needs 25.92 kB");
 }
 
 // The catalog: sn3700c has no INT, as7726-32x has.
@@ -319,10 +319,10 @@ TEST(Qos, TextShowsChainAndCells) {
   // What is treated alike is one row: all that is neither RoCE nor CNP.
   EXPECT_NE(text.find("0-23, 32-47, 56-63  0-2, 4-5, 7  "), std::string::npos) << text;
   // 33792 / 144 = 234.67
-  EXPECT_NE(text.find("33.8 kB → 235 cells"), std::string::npos) << text;
-  EXPECT_NE(text.find("150 kB to 1.50 MB, 100 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("33.792 kB → 235 cells"), std::string::npos) << text;
+  EXPECT_NE(text.find("150 kB to 1.5 MB, 100 %"), std::string::npos) << text;
   // 150000 / 144 = 1041.67, 1500000 / 144 = 10416.67
-  EXPECT_NE(text.find("queue 3 marks from 150 kB → 1042 cells to 1.50 MB → 10417 cells"), std::string::npos);
+  EXPECT_NE(text.find("queue 3 marks from 150 kB → 1042 cells to 1.5 MB → 10417 cells"), std::string::npos);
   const std::string all = qos_text(lab);
   EXPECT_NE(all.find("leaf0, leaf1\n"), std::string::npos) << all;
   EXPECT_NE(all.find("h0, h1, h2, h3\n"), std::string::npos) << all;

@@ -28,11 +28,11 @@ TEST(WorkloadSummary, SaysTransfersAndSteps) {
   EXPECT_EQ(
       summary_of_workload(
           R"({"transfer": {"posted": 10, "completed": 10, "verified": 10, "bytes_ok": 655360, "elapsed_ns": 117630}})"),
-      "10 of 10 operations completed, 10 verified, 640 KiB in 117.630 us");
+      "10 of 10 operations completed, 10 verified, 640 KiB in 118 us");
   EXPECT_EQ(
       summary_of_workload(
           R"({"job": {"step_ps": [4000000000, 5000000000], "compute_percent": 26.2457, "exposed_percent": 69.4188}})"),
-      "2 steps of 4.500 ms on average: 26.2 % compute, 69.4 % exposed communication");
+      "2 steps of 4.50 ms on average: 26 % compute, 69 % exposed communication");
 }
 
 TEST(WorkloadSummary, TakesWhatNoRunWrites) {
