@@ -68,7 +68,7 @@ nic::Card& Host::add_card(const nic::NicModel& model, std::optional<std::uint32_
 
 std::uint8_t Host::place(std::size_t card, std::uint8_t function, const Placement& placement) {
   const std::uint8_t placed = memory_paths_->function_for(card, function, placement);
-  for (nic::Device* port : ports_) port->find_functions();
+  for (nic::Device* port : ports_) nic::DeviceControl(*port).find_functions();
   return placed;
 }
 

@@ -21,11 +21,11 @@ Time_ps Host::run_bonds(Time_ps end_ps) {
     if (next_ps >= end_ps) return next_ps;
     if (next_change_ < link_changes_.size() && link_changes_[next_change_].time_ps <= next_ps) {
       const LinkChange& change = link_changes_[next_change_++];
-      nic::Bond::set_link(*change.port, change.up, change.time_ps);
+      nic::Bond::set_link(change.port->port(), change.up, change.time_ps);
     } else if (first_ps <= programs_ps_) {
       last_port_ = first;
       ports_[first]->run_until(first_ps + 1, &programs_ps_);
-      if (ports_[first]->sibling() != nullptr) nic::Bond::settle(*ports_[first], first_ps);
+      if (ports_[first]->sibling() != nullptr) nic::Bond::settle(ports_[first]->port(), first_ps);
     } else {
       run_programs(programs_ps_);
     }

@@ -1,7 +1,7 @@
 // Asynchronous events, and the completion queue that was overrun, which causes most of them.
 #include "nic/async.h"
 
-#include "nic/device.h"
+#include "nic/recovery.h"
 
 namespace weft::nic {
 
@@ -35,30 +35,16 @@ std::string_view name(AsyncKind kind) {
   return "unknown";
 }
 
-void Device::tell(AsyncKind kind, std::uint32_t number, Time_ps now_ps) {
-  if (config_.host.on_async != nullptr) config_.host.on_async(config_.host.self, kind, number, now_ps);
-}
-
-// The queue pairs fail a moment later, not in the middle of what completed too much.
-void Device::lose_completion(std::uint32_t cq, Time_ps at_ps) {
-  if (shared_.cqs[cq].lost() == 1) timers_.push(at_ps, kCqContext | cq);
-}
-
-void Device::overrun_cq(std::uint32_t cq, Time_ps now_ps) {
-  shared_.cqs[cq].lose();
-  lose_completion(cq, now_ps);
-}
-
-void Device::fail_cq(std::uint32_t cq, Time_ps now_ps) {
-  if (shared_.cqs[cq].lost() == 0) return;  // destroyed meanwhile
-  tell(AsyncKind::kCqError, cq, now_ps);
-  for (Device* port : {this, bond_.sibling}) {
-    if (port == nullptr) continue;
-    for (QueuePair& qp : port->qps_) {
+void fail_cq(Port& port, std::uint32_t cq, Time_ps now_ps) {
+  if (port.shared.cqs[cq].lost() == 0) return;  // destroyed meanwhile
+  port.completions.tell(AsyncKind::kCqError, cq, now_ps);
+  for (Port* each : {&port, port.bond.sibling}) {
+    if (each == nullptr) continue;
+    for (QueuePair& qp : each->qps.all()) {
       bool uses = (qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq);
       if (!uses || qp.state == QpState::kReset || qp.state == QpState::kErr) continue;
-      port->enter_error(qp, now_ps);
-      tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
+      enter_error(*each, qp, now_ps);
+      port.completions.tell(AsyncKind::kQpFatal, qp.qpn, now_ps);
     }
   }
 }

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "nic/device.h"
 
 namespace weft::nic {
 
-void Bond::join(Device& first, Device& second) {
-  first.bond_.sibling = &second;
-  second.bond_ = {&first, true, false, {}};
+void Bond::join(Port& first, Port& second) {
+  WEFT_CHECK(first.bond.sibling == nullptr, "a bond of three ports");
+  first.bond.sibling = &second;
+  second.bond = {&first, true, false, {}};
 }
 
 std::uint32_t Bond::ports_of(const Device& device, std::span<const std::uint32_t> qpns) {
@@ -18,9 +20,9 @@ std::uint32_t Bond::ports_of(const Device& device, std::span<const std::uint32_t
 
 Counters Bond::counters_of(const Device& device, std::span<const std::uint32_t> qpns) {
   const Device& first = device.owner_of(qpns.front());
-  Counters sum = first.counters;
+  Counters sum = first.counters();
   if (ports_of(device, qpns) == 1) return sum;
-  const Counters& other = first.sibling()->counters;
+  const Counters& other = first.sibling()->counters();
   for (std::size_t c = 0; c < sum.priorities.size(); ++c) {
     sum.priorities[c].tx.packets += other.priorities[c].tx.packets;
     sum.priorities[c].tx.bytes += other.priorities[c].tx.bytes;
@@ -31,39 +33,37 @@ Counters Bond::counters_of(const Device& device, std::span<const std::uint32_t> 
 }
 
 void Bond::count_idle_from(Device& device, Time_ps at_ps) {
-  device.counters.idle_from_ps = at_ps;
-  if (device.sibling() != nullptr) device.sibling()->counters.idle_from_ps = at_ps;
+  device.port().counters.idle_from_ps = at_ps;
+  if (device.sibling() != nullptr) device.sibling()->port().counters.idle_from_ps = at_ps;
 }
 
-void Bond::choose_wire(Device& port, Time_ps now_ps) {
-  Device& other = *port.bond_.sibling;
-  const bool borrows = !port.up_ && other.up_;
-  fabric::LinkDirection* wire = borrows ? &other.wire_ : &port.wire_;
-  if (port.out_ == wire) return;
-  port.out_ = wire;
-  port.bond_.sent_by_own = port.counters;
-  port.blocked_ = borrows ? other.blocked_ : port.transmit_control_.blocked();
+void Bond::choose_wire(Port& port, Time_ps now_ps) {
+  Port& other = *port.bond.sibling;
+  const bool borrows = !port.is_up && other.is_up;
+  fabric::LinkDirection& wire = borrows ? other.wire : port.wire;
+  if (&port.schedule.wire() == &wire) return;
+  port.schedule.set_wire(wire);
+  port.bond.sent_by_own = port.counters;
+  port.schedule.set_blocked(borrows ? other.schedule.blocked() : port.pauses.received().blocked());
   port.unpark(now_ps);
 }
 
-void Bond::set_link(Device& port, bool up, Time_ps now_ps) {
-  port.up_ = up;
-  for (Device* each : {&port, port.bond_.sibling}) choose_wire(*each, now_ps);
+void Bond::set_link(Port& port, bool up, Time_ps now_ps) {
+  port.is_up = up;
+  for (Port* each : {&port, port.bond.sibling}) choose_wire(*each, now_ps);
   settle(port, now_ps);
 }
 
-void Bond::settle(Device& port, Time_ps now_ps) {
-  Device* lender = &port;
-  Device* borrower = port.bond_.sibling;
-  if (lender->out_ != borrower->out_) return;
-  if (lender->out_ != &lender->wire_) std::swap(lender, borrower);
-  const Time_ps free_ps = std::max(lender->free_ps_, borrower->free_ps_);
-  for (Device* each : {lender, borrower}) {
-    each->free_ps_ = free_ps;
-    if (each->service_ps_ != kNever_ps) each->service_ps_ = std::max(each->service_ps_, free_ps);
-  }
-  if (borrower->blocked_ != lender->blocked_) {
-    borrower->blocked_ = lender->blocked_;
+void Bond::settle(Port& port, Time_ps now_ps) {
+  Port* lender = &port;
+  Port* borrower = port.bond.sibling;
+  if (&lender->schedule.wire() != &borrower->schedule.wire()) return;
+  if (&lender->schedule.wire() != &lender->wire) std::swap(lender, borrower);
+  WEFT_CHECK(&lender->schedule.wire() == &lender->wire, "two ports of a bond send by a cable of neither");
+  const Time_ps free_ps = std::max(lender->schedule.free_ps(), borrower->schedule.free_ps());
+  for (Port* each : {lender, borrower}) each->schedule.delay_turns(free_ps);
+  if (borrower->schedule.blocked() != lender->schedule.blocked()) {
+    borrower->schedule.set_blocked(lender->schedule.blocked());
     borrower->unpark(now_ps);
   }
   // The port that a frame leaves by counts it.
@@ -72,7 +72,7 @@ void Bond::settle(Device& port, Time_ps now_ps) {
     to.bytes += from.bytes - own.bytes;
     from = own;
   };
-  Counters& own = borrower->bond_.sent_by_own;
+  Counters& own = borrower->bond.sent_by_own;
   for (std::size_t c = 0; c < own.priorities.size(); ++c)
     move(borrower->counters.priorities[c].tx, own.priorities[c].tx, lender->counters.priorities[c].tx);
   move(borrower->counters.tx_multicast, own.tx_multicast, lender->counters.tx_multicast);

@@ -17,26 +17,22 @@
 namespace weft::nic {
 
 class Device;
+struct Port;
 
 // What the two have together.
 struct SharedByPorts {
-  std::vector<CompletionQueue> cqs;
-  std::vector<SharedReceiveQueue> srqs;
-  std::vector<std::uint32_t> free_cqs;
+  CompletionQueues cqs;
+  SharedReceiveQueues srqs;
   MulticastMembers members;
   std::uint32_t general_services_qpn = 0;  // 0: none
 };
 
 // What each of them keeps.
 struct BondPort {
-  Device* sibling = nullptr;  // null: in no bond
+  Port* sibling = nullptr;  // null: in no bond
   bool is_second = false;
   bool second_is_next = false;  // of the first: who gets the next queue pair
   Counters sent_by_own;         // while it sends by the other's cable: what is not that one's
-
-  bool sibling_has(std::uint32_t qpn, std::uint32_t own_first) const {
-    return ((qpn ^ own_first) & QueuePairNumbers::kSecondPort) != 0 && sibling != nullptr;
-  }
 };
 
 struct Bond {
@@ -46,14 +42,14 @@ struct Bond {
   static std::uint32_t ports_of(const Device& device, std::span<const std::uint32_t> qpns);  // how many
   // What its ports wait for from then on is counted.
   static void count_idle_from(Device& device, Time_ps at_ps);
-  static void join(Device& first, Device& second);
+  static void join(Port& first, Port& second);
   // The cable of `port` has lost its signal, or has it again.
-  static void set_link(Device& port, bool up, Time_ps now_ps);
+  static void set_link(Port& port, bool up, Time_ps now_ps);
   // After each event of one of them: where both send by one cable, none begins before the other's frame has left.
-  static void settle(Device& port, Time_ps now_ps);
+  static void settle(Port& port, Time_ps now_ps);
 
  private:
-  static void choose_wire(Device& port, Time_ps now_ps);
+  static void choose_wire(Port& port, Time_ps now_ps);
 };
 
 }  // namespace weft::nic

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -26,6 +27,7 @@ class CompletionQueue {
     if (completion.visible_ps < last_visible_ps_) completion.visible_ps = last_visible_ps_;
     last_visible_ps_ = completion.visible_ps;
     entries_[tail_++ % entries_.size()] = completion;
+    WEFT_DCHECK(tail_ - head_ <= entries_.size(), "a completion queue holds more than it has room for");
     return completion.visible_ps;
   }
   // Null when nothing is visible at `now_ps`.
@@ -34,7 +36,10 @@ class CompletionQueue {
     const Completion& first = entries_[head_ % entries_.size()];
     return first.visible_ps <= now_ps ? &first : nullptr;
   }
-  void pop() { ++head_; }
+  void pop() {
+    WEFT_CHECK(head_ != tail_, "an entry is taken from an empty completion queue");
+    ++head_;
+  }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
 
   // What is in it stays, and must fit.
@@ -59,6 +64,7 @@ class CompletionQueue {
     return true;
   }
   void move_to(std::size_t entries) {
+    WEFT_CHECK(tail_ - head_ <= entries, "a completion queue is made smaller than what is in it");
     std::vector<Completion> others(entries);
     for (std::uint64_t i = head_; i != tail_; ++i) others[i % others.size()] = entries_[i % entries_.size()];
     entries_ = std::move(others);
@@ -70,6 +76,38 @@ class CompletionQueue {
   std::uint64_t tail_ = 0;
   Time_ps last_visible_ps_ = 0;
   std::uint64_t lost_ = 0;
+};
+
+// Completion queues of a device, by number. The number of a destroyed one is given to the next.
+class CompletionQueues {
+ public:
+  std::uint32_t create(std::uint32_t entries) {
+    if (free_.empty()) {
+      queues_.emplace_back(entries);
+      return count() - 1;
+    }
+    const std::uint32_t cq = free_.back();
+    free_.pop_back();
+    queues_[cq] = CompletionQueue(entries);
+    return cq;
+  }
+  bool exists(std::uint32_t cq) const {
+    return cq < queues_.size() && std::find(free_.begin(), free_.end(), cq) == free_.end();
+  }
+  void destroy(std::uint32_t cq) {
+    WEFT_CHECK(exists(cq), "a completion queue is destroyed that does not exist");
+    queues_[cq] = CompletionQueue(0);
+    free_.push_back(cq);
+  }
+  CompletionQueue& operator[](std::uint32_t cq) {
+    WEFT_DCHECK(cq < queues_.size(), "a completion queue that nobody has made");
+    return queues_[cq];
+  }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }  // those that were destroyed, too
+
+ private:
+  std::vector<CompletionQueue> queues_;
+  std::vector<std::uint32_t> free_;
 };
 
 }  // namespace weft::nic

@@ -8,12 +8,12 @@ namespace weft::nic {
 
 class DeviceControl {
  public:
-  explicit DeviceControl(Device& device) : device_(device) {}
+  explicit DeviceControl(Device& device) : device_(device), port_(device.port()) {}
 
   void set_link(bool up, Time_ps now_ps);
-  bool is_up() const { return device_.up_; }
+  bool is_up() const { return port_.is_up; }
   // As it is now; `priority_of_dscp` holds for the DSCPs of RoCE and CNPs too.
-  const PortQos& qos() const { return device_.config_.qos; }
+  const PortQos& qos() const { return port_.config.qos; }
   // Of the algorithm that the port has.
   void set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask, Time_ps min_time_between_cnps_ps);
   void set_pfc(std::uint8_t classes, Time_ps now_ps);
@@ -26,23 +26,24 @@ class DeviceControl {
   // Faults of the port, as DeviceConfig has them; 0 ends one.
   void set_storm(std::uint8_t classes, Time_ps from_ps, Time_ps until_ps);
   // How late a CPU sees a write, at most.
-  void set_memory_jitter(Time_ps jitter_ps) { device_.config_.host.memory_jitter_ps = jitter_ps; }
+  void set_memory_jitter(Time_ps jitter_ps) { port_.config.host.memory_jitter_ps = jitter_ps; }
   void set_slow_receiver(Time_ps ps_per_byte, Time_ps from_ps, Time_ps until_ps);
-  const PcieFunction& function_of(std::uint32_t qpn) const { return device_.functions_[device_.qp(qpn).function]; }
-  const PcieFunction& function(std::uint8_t number) const { return device_.functions_[number]; }
-  std::span<const PcieFunction> functions() const { return device_.card_.functions; }
+  const PcieFunction& function_of(std::uint32_t qpn) const { return port_.functions[device_.qp(qpn).function]; }
+  const PcieFunction& function(std::uint8_t number) const { return port_.functions[number]; }
+  std::span<const PcieFunction> functions() const { return port_.card.functions; }
+  void find_functions() { port_.functions = port_.card.functions.data(); }  // the card has got more of them
   // Since when it has nothing to send, or until when it is busy.
-  Time_ps idle_since_ps() const { return device_.free_ps_; }
+  Time_ps idle_since_ps() const { return port_.schedule.free_ps(); }
   // Messages of this port are followed; null: no more.
   void set_trace(MessageTrace* trace);
-  bool is_traced() const { return device_.config_.host.trace != nullptr; }
+  bool is_traced() const { return port_.config.host.trace != nullptr; }
 
  private:
   void change_classes(Time_ps now_ps);
-  void release_peer(std::uint8_t classes, Time_ps now_ps);
   void listen_to(std::uint8_t classes, Time_ps now_ps);
 
   Device& device_;
+  Port& port_;
 };
 
 }  // namespace weft::nic

@@ -1,12 +1,11 @@
-// Send Queue Drain (IBTA vol 1, 10.3.1.5): what had begun goes on to its end, nothing new begins, and then there may be
-// an event.
-#include "nic/device.h"
+#include "nic/drain.h"
+
 #include "nic/psn.h"
 
 namespace weft::nic {
 
 // Requests that a retransmission has gone back behind had begun, too.
-void Device::begin_drain(QueuePair& qp, bool tells, Time_ps now_ps) {
+void begin_drain(Port& port, QueuePair& qp, bool tells, Time_ps now_ps) {
   Requester& req = qp.req;
   req.drain_end = req.head;
   while (req.drain_end != req.tail &&
@@ -15,14 +14,14 @@ void Device::begin_drain(QueuePair& qp, bool tells, Time_ps now_ps) {
   qp.set_flag(QueuePair::kDrained, false);
   qp.set_flag(QueuePair::kTellsDrained, tells);
   qp.state = QpState::kSqd;
-  check_drained(qp, now_ps);
+  check_drained(port, qp, now_ps);
 }
 
-void Device::check_drained(QueuePair& qp, Time_ps now_ps) {
+void check_drained(Port& port, QueuePair& qp, Time_ps now_ps) {
   bool drained = (qp.flags & QueuePair::kDrained) != 0;
   if (qp.state != QpState::kSqd || drained || qp.req.head != qp.req.drain_end) return;
   qp.flags |= QueuePair::kDrained;
-  if ((qp.flags & QueuePair::kTellsDrained) != 0) tell(AsyncKind::kSendQueueDrained, qp.qpn, now_ps);
+  if ((qp.flags & QueuePair::kTellsDrained) != 0) port.completions.tell(AsyncKind::kSendQueueDrained, qp.qpn, now_ps);
 }
 
 }  // namespace weft::nic

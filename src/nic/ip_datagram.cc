@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/receive.h"
+#include "nic/recovery.h"
+#include "nic/requester.h"
 #include "nic/tcp_segment.h"
+#include "nic/transmit.h"
 #include "wire/ethernet.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
@@ -21,43 +24,43 @@ namespace {
 constexpr std::uint32_t kSequenceMask = 0xffff;
 constexpr std::uint8_t kEchoRequest = 8, kEchoRequestV6 = 128;
 
-bool send_ip(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool send_ip(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   const SendRequest& request = wqe.request;
-  if (!device.fetch(qp, request.length_B, now_ps)) return false;
+  if (!fetch_payload(port, qp, request.length_B, now_ps)) return false;
   Packet packet = qp.packet;
   packet.dst = request.dest_port & engine::kPortMask;
   packet.endpoint = request.dest_qp & engine::kEndpointMask;
   if (request.imm != 0) packet.flags |= Packet::kRouted;
   packet.payload_B = request.length_B & engine::kPayloadMask;
-  IpWords& words = engine::own_words<IpWords>(device.add_cold(packet));
+  IpWords& words = engine::own_words<IpWords>(add_cold(port, packet));
   std::memcpy(words.head.data(), &request.swap_add, 8);
   std::memcpy(words.head.data() + 8, &request.compare, 4);
   words.head_B = static_cast<std::uint8_t>(request.rkey);
   words.protocol = static_cast<std::uint8_t>(request.rkey >> 8);
   packet.word = std::uint32_t{words.head[6]} << 16 | std::uint32_t{words.head[7]} << 8 | words.head[0];
-  if (!device.add_payload(packet, request.lkey, request.local_va)) {
-    device.drop_unsent(packet);
-    device.fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+  if (!add_payload(port, packet, request.lkey, request.local_va)) {
+    drop_unsent(port, packet);
+    fail_send_queue(port, qp, WcStatus::kLocalProtectionError, now_ps);
     return false;
   }
-  Counters::Traffic& traffic = device.counters.ip_tx;
+  Counters::Traffic& traffic = port.counters.ip_tx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  device.put(packet, now_ps);
+  put(port, packet, now_ps);
   qp.req.high_psn = psn_add(wqe.first_psn, 1);
   qp.req.next_wqe();
-  device.acknowledge(qp, qp.req.high_psn, now_ps);
+  acknowledge(port, qp, qp.req.high_psn, now_ps);
   return true;
 }
 
-Fate receive_ip(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+Fate receive_ip(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   const IpReceiver& receiver = own_state<IpReceiver>(qp);
   if (receiver.receive == nullptr) return Fate::kUnknownQp;
-  Counters::Traffic& traffic = device.counters.ip_rx;
+  Counters::Traffic& traffic = port.counters.ip_rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  const IpWords& words = engine::own_words<IpWords>(device.cold_of(packet));
-  receiver.receive(receiver.self, device, packet, words, device.payload_of(packet), now_ps);
+  const IpWords& words = engine::own_words<IpWords>(cold_of(port, packet));
+  receiver.receive(receiver.self, port.device, packet, words, port.completions.payload_of(packet), now_ps);
   return Fate::kAccepted;
 }
 

@@ -22,6 +22,8 @@ struct IpWords {
   std::uint8_t protocol;
 };
 
+class Device;
+
 // Who takes what arrives: own_state() of such a queue pair.
 struct IpReceiver {
   void* self;

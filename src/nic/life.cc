@@ -1,43 +1,27 @@
-// How queues come and go. A destroyed queue pair keeps its place in the table, in RESET, so that whatever the port's
-// schedule, its timers or the fabric still have for it finds it and has no effect.
+// How queues come and go.
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "nic/device.h"
+#include "nic/recovery.h"
+#include "nic/responder.h"
 #include "nic/selective_repeat.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
 
-std::uint32_t Device::create_cq(std::uint32_t entries) {
-  if (shared_.free_cqs.empty()) {
-    shared_.cqs.emplace_back(entries);
-    return static_cast<std::uint32_t>(shared_.cqs.size() - 1);
-  }
-  std::uint32_t cq = shared_.free_cqs.back();
-  shared_.free_cqs.pop_back();
-  shared_.cqs[cq] = CompletionQueue(entries);
-  return cq;
-}
-
 bool Device::destroy_cq(std::uint32_t cq) {
-  if (cq >= shared_.cqs.size() ||
-      std::find(shared_.free_cqs.begin(), shared_.free_cqs.end(), cq) != shared_.free_cqs.end())
-    return false;
-  for (const Device* port : {this, bond_.sibling == nullptr ? this : bond_.sibling}) {
-    for (const QueuePair& qp : port->qps_) {
-      if ((qp.flags & QueuePair::kLive) != 0 && (qp.send_cq == cq || qp.receive_cq == cq)) return false;
-    }
-  }
-  shared_.cqs[cq] = CompletionQueue(0);
-  shared_.free_cqs.push_back(cq);
+  if (!port_.shared.cqs.exists(cq) || port_.qps.uses_cq(cq)) return false;
+  if (sibling() != nullptr && sibling()->port_.qps.uses_cq(cq)) return false;
+  port_.shared.cqs.destroy(cq);
   return true;
 }
 
 std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_t receive_cq, std::uint32_t send_depth,
                                 std::uint32_t receive_depth, std::uint8_t function, std::uint32_t srq,
                                 std::uint32_t pd) {
-  const bool selective = type == QpType::kRc && config_.model.selective_repeat;
+  const bool selective = type == QpType::kRc && port_.config.model.selective_repeat;
   return create_qp(selective ? kSelectiveRcTransport : transport_of(type), send_cq, receive_cq, send_depth,
                    receive_depth, function, srq, pd);
 }
@@ -45,16 +29,17 @@ std::uint32_t Device::create_qp(QpType type, std::uint32_t send_cq, std::uint32_
 std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_cq, std::uint32_t receive_cq,
                                 std::uint32_t send_depth, std::uint32_t receive_depth, std::uint8_t function,
                                 std::uint32_t srq, std::uint32_t pd) {
-  if (bond_.sibling != nullptr && !bond_.is_second) {
-    bond_.second_is_next = !bond_.second_is_next;
-    if (!bond_.second_is_next)
-      return bond_.sibling->create_qp(transport, send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
+  BondPort& bond = port_.bond;
+  if (bond.sibling != nullptr && !bond.is_second) {
+    bond.second_is_next = !bond.second_is_next;
+    if (!bond.second_is_next)
+      return sibling()->create_qp(transport, send_cq, receive_cq, send_depth, receive_depth, function, srq, pd);
   }
   QueuePair qp;
   qp.transport = &transport;
   if (transport.state_B > 0) qp.own = std::make_unique<std::byte[]>(transport.state_B);
   qp.flags = QueuePair::kLive;
-  card_.contexts.add_queue_pair();
+  port_.card.contexts.add_queue_pair();
   qp.function = function;
   qp.send_cq = send_cq;
   qp.receive_cq = receive_cq;
@@ -68,57 +53,31 @@ std::uint32_t Device::create_qp(const Transport& transport, std::uint32_t send_c
   }
   qp.resp.receives.resize(std::bit_ceil(receive_depth));
   qp.resp.mask = static_cast<std::uint32_t>(qp.resp.receives.size() - 1);
-  if (free_qps_.size() <= kRestingQps) {
-    qp.qpn = numbers_.next_qpn() | (first_qpn_ & QueuePairNumbers::kSecondPort);
-    qps_.push_back(std::move(qp));
-    if (records_) recorder_->created(qps_.back().qpn);
-    return qps_.back().qpn;
-  }
-  QueuePair& place = qps_[free_qps_.pop()];
-  qp.qpn = place.qpn;
-  // What the port still has of the one before comes up once and finds nothing to do.
-  qp.req.queued_ps = place.req.queued_ps;
-  qp.req.timer_queued = place.req.timer_queued;
-  qp.req.timer_ps = place.req.timer_ps;
-  qp.resp.queued_ps = place.resp.queued_ps;
-  place = std::move(qp);
-  if (records_) recorder_->created(place.qpn);
-  return place.qpn;
-}
-
-bool Device::has_qp(std::uint32_t qpn) const {
-  const QueuePair* qp = owner_of(qpn).find_qp(qpn);
-  return qp != nullptr && (qp->flags & QueuePair::kLive) != 0;
+  WEFT_CHECK(function < port_.card.functions.size(), "a queue pair of a PCIe function that the card has not");
+  const std::uint32_t qpn = port_.qps.add(std::move(qp)).qpn;
+  if (port_.records) port_.recorder->created(qpn);
+  return qpn;
 }
 
 bool Device::destroy_qp(std::uint32_t qpn) {
-  if (is_siblings(qpn)) return bond_.sibling->destroy_qp(qpn);
-  if (!has_qp(qpn)) return false;
-  QueuePair& qp = *find_qp(qpn);
-  if (records_) recorder_->destroyed(request_context(qp), last_event_ps_);
-  forget(qp);
-  card_.contexts.remove_queue_pair();
-  shared_.members.remove(qpn);
-  qp.state = QpState::kReset;
-  qp.flags = 0;
-  qp.req.wqes.reset();
-  qp.resp.receives = {};
-  qp.resp.replies = {};
-  qp.resp.atomics = {};
-  for (std::size_t i = cnp_head_; i < cnps_.size(); ++i) {
-    if (cnps_[i].qpn == qpn) cnps_[i].qpn = 0;
-  }
-  if (config_.model.cnp_scope == CnpScope::kQueuePair && qpn - first_qpn_ < cnp_last_ps_.size())
-    cnp_last_ps_[qpn - first_qpn_] = -1;
-  drop_stale_timers();
-  free_qps_.push(qpn - first_qpn_);
+  Port& port = port_;
+  if (port.is_siblings(qpn)) return sibling()->destroy_qp(qpn);
+  if (!port.qps.has(qpn)) return false;
+  QueuePair& qp = *port.qps.find(qpn);
+  if (port.records) port.recorder->destroyed(port.qps.context_of(qp), port.schedule.last_event_ps());
+  forget(port, qp);
+  port.card.contexts.remove_queue_pair();
+  port.shared.members.remove(qpn);
+  port.cnps.forget(qpn, port.qps.place_of(qpn));
+  port.qps.retire(qp);
+  drop_stale_timers(port);
   return true;
 }
 
-// Back to RESET: everything but the queues' memory and the QP's place in the port's schedule is reset.
-void Device::forget(QueuePair& qp) {
+// Everything but the queues' memory and the QP's place in the port's schedule is reset.
+void forget(Port& port, QueuePair& qp) {
   for (std::uint32_t slot : {qp.resp.telemetry, qp.resp.worst_telemetry}) {
-    if (slot != engine::kNoSlot) in_.destination().telemetry.give_back(slot);
+    if (slot != engine::kNoSlot) port.in.destination().telemetry.give_back(slot);
   }
   Requester req;
   req.wqes = std::move(qp.req.wqes);

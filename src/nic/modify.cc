@@ -2,8 +2,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/check.h"
 #include "nic/device.h"
+#include "nic/drain.h"
 #include "nic/psn.h"
+#include "nic/reaction_point.h"
+#include "nic/recovery.h"
+#include "nic/transmit.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
@@ -62,9 +67,10 @@ std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const Q
 }
 
 bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attributes, Time_ps now_ps) {
-  if (is_siblings(qpn)) return bond_.sibling->modify(qpn, to, attributes, now_ps);
+  Port& port = port_;
+  if (port.is_siblings(qpn)) return sibling()->modify(qpn, to, attributes, now_ps);
   if (!transition_error(qpn, to, attributes).empty()) return false;
-  QueuePair& qp = *find_qp(qpn);
+  QueuePair& qp = *port.qps.find(qpn);
   QpAttributes& a = qp.attributes;
   QpState from = qp.state;
   // What may change as long as the queue pair works. SQE -> RTS only lets the send queue go on.
@@ -77,7 +83,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
   if (to == QpState::kRtr || works) a.min_rnr_timer = attributes.min_rnr_timer;
   switch (to) {
     case QpState::kReset:
-      forget(qp);
+      forget(port, qp);
       break;
     case QpState::kRtr:
       a.path_mtu_B = attributes.path_mtu_B;
@@ -85,45 +91,45 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       a.remote_port = attributes.remote_port;
       a.remote_qpn = attributes.remote_qpn;
       a.rq_psn = attributes.rq_psn;
-      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, config_.model.max_rd_atomic);
+      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, port.config.model.max_rd_atomic);
       a.tos = attributes.tos;
       a.priority = attributes.priority;
       a.telemetry = attributes.telemetry;
       qp.resp.expected_psn = attributes.rq_psn;
-      make_template(qp);
+      make_template(port, qp);
       break;
     case QpState::kRts:
       // What was flushed was not sent: its PSNs are used now.
-      if (from == QpState::kSqd && qp.req.tx != qp.req.tail) queue_request(qp, now_ps);
+      if (from == QpState::kSqd && qp.req.tx != qp.req.tail) queue_request(port, qp, now_ps);
       if (from == QpState::kSqe) qp.req.next_psn = qp.req.una_psn = qp.req.high_psn;
       if (from != QpState::kRtr) break;
       a.timeout = attributes.timeout;
       a.retry_cnt = attributes.retry_cnt;
       a.rnr_retry = attributes.rnr_retry;
       a.sq_psn = attributes.sq_psn;
-      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
+      a.max_rd_atomic = std::min(attributes.max_rd_atomic, port.config.model.max_rd_atomic);
       qp.req.next_psn = qp.req.una_psn = qp.req.high_psn = attributes.sq_psn;
       qp.req.retries_left = a.retry_cnt;
       qp.req.rnr_left = a.rnr_retry;
-      start_congestion_control(qp, now_ps);
+      start_congestion_control(port, qp, now_ps);
       break;
     case QpState::kSqd:
       if (from == QpState::kRts) {
-        begin_drain(qp, attributes.tells_drained, now_ps);
+        begin_drain(port, qp, attributes.tells_drained, now_ps);
         break;
       }
       a.timeout = attributes.timeout;
       a.retry_cnt = attributes.retry_cnt;
       a.rnr_retry = attributes.rnr_retry;
-      a.max_rd_atomic = std::min(attributes.max_rd_atomic, config_.model.max_rd_atomic);
-      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, config_.model.max_rd_atomic);
+      a.max_rd_atomic = std::min(attributes.max_rd_atomic, port.config.model.max_rd_atomic);
+      a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, port.config.model.max_rd_atomic);
       a.remote_port = attributes.remote_port;
       a.tos = attributes.tos;
       a.priority = attributes.priority;
-      make_template(qp);
+      make_template(port, qp);
       break;
     case QpState::kErr:
-      enter_error(qp, now_ps);
+      enter_error(port, qp, now_ps);
       break;
     case QpState::kInit:
     case QpState::kSqe:

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "nic/device.h"
+#include "nic/receive.h"
+#include "nic/responder.h"
 #include "nic/roce_packet.h"
 #include "nic/transport.h"
 
@@ -33,58 +35,61 @@ std::span<const MulticastMembers::Member> MulticastMembers::of(const GroupGid& g
 }
 
 bool MulticastPort::attach(Device& device, std::uint32_t qpn, const GroupGid& group) {
-  return device.has_qp(qpn) && device.qp(qpn).transport == &kUdTransport && device.shared_.members.add({group, qpn});
+  return device.has_qp(qpn) && device.qp(qpn).transport == &kUdTransport &&
+         device.port().shared.members.add({group, qpn});
 }
 
 bool MulticastPort::detach(Device& device, std::uint32_t qpn, const GroupGid& group) {
-  return device.shared_.members.remove(MulticastMembers::Member{group, qpn});
+  return device.port().shared.members.remove(MulticastMembers::Member{group, qpn});
 }
 
 void MulticastPort::block_own(Device& device, std::uint32_t qpn) {
-  device.owner_of(qpn).find_qp(qpn)->set_flag(QueuePair::kBlocksOwnMulticast, true);
+  QueuePair* qp = device.port().owner_of(qpn).qps.find(qpn);
+  WEFT_CHECK(qp != nullptr, "multicast of a queue pair that does not exist");
+  qp->set_flag(QueuePair::kBlocksOwnMulticast, true);
 }
 
 // Onto the cable, and to members of this port when the last bit is on it.
-void MulticastPort::send(Device& device, Packet packet, std::uint32_t line_bytes, Time_ps now_ps) {
-  const bool is_member = !device.shared_.members.of(device.headers_of(packet).group()).empty();
-  const Packet own = is_member ? device.out_->source().copy(packet) : Packet{};
-  device.free_ps_ = now_ps + device.out_->send(packet, line_bytes, now_ps);
-  device.release_ps_ = device.out_->next_release_ps();
+void MulticastPort::send(Port& port, Packet packet, std::uint32_t line_bytes, Time_ps now_ps) {
+  const bool is_member = !port.shared.members.of(headers_of(port, packet).group()).empty();
+  const Packet own = is_member ? port.schedule.wire().source().copy(packet) : Packet{};
+  port.schedule.occupy(now_ps + port.schedule.wire().send(packet, line_bytes, now_ps));
+  port.schedule.set_release(port.schedule.wire().next_release_ps());
   const std::uint32_t size_B = line_bytes - fabric::kLineOverhead_B;
-  for (Counters::Traffic* traffic : {&device.counters.priorities[packet.priority].tx, &device.counters.tx_multicast}) {
+  for (Counters::Traffic* traffic : {&port.counters.priorities[packet.priority].tx, &port.counters.tx_multicast}) {
     ++traffic->packets;
     traffic->bytes += size_B;
   }
   if (!is_member) return;
-  device.looped_.packets.push_back(own);
-  device.timers_.push(device.free_ps_, kLoopContext);
+  port.looped.packets.push_back(own);
+  port.schedule.add_timer(kLoopContext, port.schedule.free_ps());
 }
 
 // To each member in the order of their numbers. The port counts the packet once; its fate is the best that it meets.
-void MulticastPort::receive(Device& device, Packet& packet, Time_ps now_ps) {
-  const RoceExtension& headers = device.headers_of(packet);
-  const bool is_own = packet.src == device.address_id();
+void MulticastPort::receive(Port& port, Packet& packet, Time_ps now_ps) {
+  const RoceExtension& headers = headers_of(port, packet);
+  const bool is_own = packet.src == port.address_id();
   Fate fate = Fate::kNoMember;
-  for (const MulticastMembers::Member& member : device.shared_.members.of(headers.group())) {
-    Device& owner = device.owner_of(member.qpn);
-    QueuePair& qp = *owner.find_qp(member.qpn);
+  for (const MulticastMembers::Member& member : port.shared.members.of(headers.group())) {
+    Port& owner = port.owner_of(member.qpn);
+    QueuePair& qp = *owner.qps.find(member.qpn);
     const bool blocked = is_own && headers.src_qp == qp.qpn && (qp.flags & QueuePair::kBlocksOwnMulticast) != 0;
     if (blocked) continue;
-    const bool has_buffer = device.has_buffer(qp, packet, now_ps);
-    const Fate each = has_buffer ? owner.receive_datagram(qp, packet, now_ps) : Fate::kRxBufferFull;
+    const bool fits = has_buffer(port, qp, packet, now_ps);
+    const Fate each = fits ? receive_datagram(owner, qp, packet, now_ps) : Fate::kRxBufferFull;
     if (fate != Fate::kAccepted) fate = each;
   }
   if (fate != Fate::kNoMember) {
     const std::uint32_t size_B = fabric::line_B(packet) - fabric::kLineOverhead_B;
-    auto& traffic = device.counters.priorities[device.class_received(packet)].rx;
+    auto& traffic = port.counters.priorities[port.classes.received(packet)].rx;
     ++traffic.packets;
     traffic.bytes += size_B;
     if (!is_own) {  // what turns round inside of the NIC is not counted
-      ++device.counters.rx_multicast.packets;
-      device.counters.rx_multicast.bytes += size_B;
+      ++port.counters.rx_multicast.packets;
+      port.counters.rx_multicast.bytes += size_B;
     }
   }
-  device.end(packet, fate);
+  end_packet(port, packet, fate);
 }
 
 }  // namespace weft::nic

@@ -13,6 +13,7 @@
 namespace weft::nic {
 
 class Device;
+struct Port;
 
 // By group and number.
 class MulticastMembers {
@@ -40,8 +41,8 @@ struct MulticastPort {
   // (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
   static void block_own(Device& device, std::uint32_t qpn);
 
-  static void send(Device& device, engine::Packet packet, std::uint32_t line_bytes, Time_ps now_ps);
-  static void receive(Device& device, engine::Packet& packet, Time_ps now_ps);
+  static void send(Port& port, engine::Packet packet, std::uint32_t line_bytes, Time_ps now_ps);
+  static void receive(Port& port, engine::Packet& packet, Time_ps now_ps);
 };
 
 }  // namespace weft::nic

@@ -13,10 +13,6 @@ inline constexpr std::uint32_t kCnpContext = 0xffffffff;
 inline constexpr std::uint32_t kCqContext = 0x8000'0000;    // of a timer: a completion queue
 inline constexpr std::uint32_t kLoopContext = 0x4000'0000;  // of a timer: a packet to this port
 
-struct PendingCnp {
-  std::uint32_t qpn;
-  Time_ps ready_ps;
-};
 // A context whose class is stopped.
 struct Parked {
   std::uint32_t context;

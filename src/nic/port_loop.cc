@@ -1,8 +1,14 @@
 // The loop of a port: what it does next, and which queue pair sends the next packet.
 #include <algorithm>
 
-#include "nic/device.h"
+#include "nic/cnp_notifier.h"
 #include "nic/pcie_path.h"
+#include "nic/port.h"
+#include "nic/receive.h"
+#include "nic/recovery.h"
+#include "nic/reply.h"
+#include "nic/transmit.h"
+#include "nic/transport.h"
 
 namespace weft::nic {
 
@@ -23,118 +29,147 @@ namespace {
   counters.idle_ps[static_cast<std::size_t>(wait)] += now_ps - from_ps;
 }
 
-}  // namespace
-
-Time_ps Device::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
-  for (;;) {
-    const Time_ps arrival_ps = arrivals_.next_ps();
-    Time_ps now_ps = std::min(service_ps_, arrival_ps);
-    const Time_ps other_ps = rare_ps();
-    const Time_ps next_ps = std::min(now_ps, other_ps);
-    if (next_ps >= end_ps || next_ps > *programs_ps) return next_ps;
-    ++events_;
-    if (other_ps <= now_ps) [[unlikely]] {
-      // A release comes before everything at its instant, a timer after everything.
-      bool release = release_ps_ == other_ps;
-      if (release || other_ps < now_ps) {
-        last_event_ps_ = other_ps;
-        if (release) {
-          // What it holds back on its own cable waits for that one, whichever it sends by now.
-          out_->release(other_ps);
-          wire_.release(other_ps);
-          release_ps_ = std::min(out_->next_release_ps(), wire_.next_release_ps());
-        } else if (pause_due_ps_ == other_ps) {
-          on_pause_due(other_ps);
-        } else {
-          on_timer(other_ps);
-        }
-        continue;
-      }
-    }
-    last_event_ps_ = now_ps;
-    if (service_ps_ > arrival_ps || (service_ps_ == arrival_ps && arrivals_.pause_is_next())) {
-      receive(now_ps);
-      continue;
-    }
-    // One packet after the other, until something else comes in between.
-    const Time_ps limit_ps = std::min(arrival_ps, end_ps);
-    for (;;) {
-      serve(now_ps);
-      now_ps = service_ps_;
-      if (now_ps >= limit_ps || now_ps >= rare_ps() || now_ps > *programs_ps) break;
-      ++events_;
-      last_event_ps_ = now_ps;
-    }
+void run_rare(Port& port, bool release, Time_ps now_ps) {
+  if (release) {
+    // What it holds back on its own cable waits for that one, whichever it sends by now.
+    port.schedule.wire().release(now_ps);
+    port.wire.release(now_ps);
+    port.schedule.set_release(std::min(port.schedule.wire().next_release_ps(), port.wire.next_release_ps()));
+  } else if (port.schedule.pause_due_ps() == now_ps) {
+    if (port.pauses.on_due(now_ps)) port.unpark(now_ps);
+  } else {
+    on_timer(port, now_ps);
   }
 }
 
-inline void Device::receive(Time_ps now_ps) {
-  Packet packet = arrivals_.front();
-  arrivals_.pop();
-  if (arrivals_.tapped) [[unlikely]]
-    in_.tap(packet);
+inline void receive_next(Port& port, Time_ps now_ps) {
+  engine::Inlet& arrivals = port.schedule.arrivals();
+  Packet packet = arrivals.front();
+  arrivals.pop();
+  if (arrivals.tapped) [[unlikely]]
+    port.in.tap(packet);
   if (packet.transport == engine::kLinkControl) [[unlikely]] {
-    receive_pause(packet, now_ps);
+    port.pauses.receive(fabric::PauseRequest::of(packet), now_ps);
+    port.in.received.count(fabric::Fate::kPause);
+    port.unpark(now_ps);
     return;
   }
-  receive_packet(packet, now_ps);
+  receive_packet(port, packet, now_ps);
 }
 
 // Contexts that have waited for this time are ready.
-[[gnu::noinline]] void Device::end_waits(Time_ps now_ps) {
-  while (waiting_.next_ps() <= now_ps) {
-    auto [time_ps, context] = waiting_.pop();
+[[gnu::noinline]] void end_waits(Port& port, Time_ps now_ps) {
+  while (port.schedule.has_waited(now_ps)) {
+    auto [time_ps, context] = port.schedule.end_wait();
     if (context == kCnpContext) {
-      control_.push(context);
+      port.schedule.make_ready(context, true);
       continue;
     }
-    QueuePair& qp = qps_[context / 2];
+    QueuePair& qp = port.qps.of_context(context);
     bool reply = (context & 1) != 0;
     Time_ps& queued_ps = reply ? qp.resp.queued_ps : qp.req.queued_ps;
     if (queued_ps != time_ps) continue;
     queued_ps = kInRing_ps;
     bool control = reply && qp.resp.reply_head != qp.resp.reply_tail && qp.resp.next_reply().kind != Reply::Kind::kRead;
-    (control ? control_ : ready_).push(context);
-    if (records_ && !control) recorder_->ready(context, time_ps);
+    port.schedule.make_ready(context, control);
+    if (port.records && !control) port.recorder->ready(context, time_ps);
   }
 }
 
-[[gnu::always_inline]] inline void Device::serve(Time_ps now_ps) {
-  if (waiting_.next_ps() <= now_ps) end_waits(now_ps);
-  while (!control_.empty() || !ready_.empty()) {
-    bool control = !control_.empty();
-    std::uint32_t context = control ? control_.pop() : ready_.pop();
-    if (blocked_ != 0 && is_paused(context)) [[unlikely]] {
-      parked_.push_back({context, control});
-      if (records_ && !control) recorder_->paused(qps_[context / 2], context, now_ps);
-      continue;
-    }
-    const Time_ps idle_from_ps = free_ps_;
-    if (!(records_ && !control ? serve_recorded(context, now_ps) : serve_context(context, now_ps))) continue;
-    if (now_ps > idle_from_ps && !control)
-      count_idle(counters, qps_[context / 2].wait, functions_[qps_[context / 2].function], idle_from_ps, now_ps);
-    break;
+bool is_paused(const Port& port, std::uint32_t context) {
+  if (context == kCnpContext) return (port.schedule.blocked() >> port.config.qos.cnp_priority & 1) != 0;
+  const QueuePair& qp = port.qps.of_context(context);
+  std::uint32_t priority = qp.packet.priority;
+  if (!qp.transport->connected && (context & 1) == 0 && qp.req.tx != qp.req.tail) {
+    const SendRequest& request = qp.req.wqes[qp.req.tx & qp.req.mask].request;
+    if (request.has_class) priority = port.classes.to_send(request.tos, request.priority);
   }
-  bool ready = !control_.empty() || !ready_.empty();
-  Time_ps from_ps = ready ? now_ps : waiting_.next_ps();
-  service_ps_ = from_ps == kNever_ps ? kNever_ps : std::max(from_ps, free_ps_);
+  return (port.schedule.blocked() >> priority & 1) != 0;
 }
 
-inline bool Device::serve_context(std::uint32_t context, Time_ps now_ps) {
-  if (context == kCnpContext) return send_cnp(now_ps);
-  QueuePair& qp = qps_[context / 2];
-  return (context & 1) == 0 ? send_request(qp, now_ps) : send_reply(qp, now_ps);
+inline bool serve_context(Port& port, std::uint32_t context, Time_ps now_ps) {
+  if (context == kCnpContext) return send_cnp(port, now_ps);
+  QueuePair& qp = port.qps.of_context(context);
+  return (context & 1) == 0 ? send_request(port, qp, now_ps) : send_reply(port, qp, now_ps);
 }
 
 // The same, and what it waited for is noted.
-[[gnu::noinline]] bool Device::serve_recorded(std::uint32_t context, Time_ps now_ps) {
-  const QueuePair& qp = qps_[context / 2];
+[[gnu::noinline]] bool serve_recorded(Port& port, std::uint32_t context, Time_ps now_ps) {
+  const QueuePair& qp = port.qps.of_context(context);
   const bool question = (context & 1) == 0 && qp.req.tx != qp.req.tail && qp.req.wqes != nullptr &&
                         needs_response(qp.req.wqes[qp.req.tx & qp.req.mask].request.opcode);
-  recorder_->turn_begins(qp, context, now_ps);
-  const bool sent = serve_context(context, now_ps);
-  recorder_->turn_ends(qp, context, sent, question, now_ps, std::max(free_ps_, now_ps));
+  port.recorder->turn_begins(qp, context, now_ps);
+  const bool sent = serve_context(port, context, now_ps);
+  port.recorder->turn_ends(qp, context, sent, question, now_ps, std::max(port.schedule.free_ps(), now_ps));
   return sent;
+}
+
+[[gnu::always_inline]] inline void serve(Port& port, Time_ps now_ps) {
+  if (port.schedule.has_waited(now_ps)) end_waits(port, now_ps);
+  while (port.schedule.has_ready()) {
+    bool control = port.schedule.control_is_next();
+    std::uint32_t context = port.schedule.take(control);
+    if (port.schedule.blocked() != 0 && is_paused(port, context)) [[unlikely]] {
+      port.schedule.park(context, control);
+      if (port.records && !control) port.recorder->paused(port.qps.of_context(context), context, now_ps);
+      continue;
+    }
+    const Time_ps idle_from_ps = port.schedule.free_ps();
+    if (!(port.records && !control ? serve_recorded(port, context, now_ps) : serve_context(port, context, now_ps)))
+      continue;
+    if (now_ps > idle_from_ps && !control)
+      count_idle(port.counters, port.qps.of_context(context).wait,
+                 port.functions[port.qps.of_context(context).function], idle_from_ps, now_ps);
+    break;
+  }
+  port.schedule.plan_service(now_ps);
+}
+
+}  // namespace
+
+Time_ps Port::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
+  for (;;) {
+    const Time_ps arrival_ps = schedule.arrivals().next_ps();
+    Time_ps now_ps = std::min(schedule.service_ps(), arrival_ps);
+    const Time_ps other_ps = schedule.rare_ps();
+    const Time_ps next_ps = std::min(now_ps, other_ps);
+    if (next_ps >= end_ps || next_ps > *programs_ps) return next_ps;
+    schedule.count_event();
+    if (other_ps <= now_ps) [[unlikely]] {
+      // A release comes before everything at its instant, a timer after everything.
+      const bool release = schedule.release_ps() == other_ps;
+      if (release || other_ps < now_ps) {
+        schedule.begin_event(other_ps);
+        run_rare(*this, release, other_ps);
+        continue;
+      }
+    }
+    schedule.begin_event(now_ps);
+    const Time_ps service_ps = schedule.service_ps();
+    if (service_ps > arrival_ps || (service_ps == arrival_ps && schedule.arrivals().pause_is_next())) {
+      receive_next(*this, now_ps);
+      continue;
+    }
+    // One packet after the other, until something else comes in between.
+    const Time_ps limit_ps = std::min(arrival_ps, end_ps);
+    for (;;) {
+      serve(*this, now_ps);
+      now_ps = schedule.service_ps();
+      if (now_ps >= limit_ps || now_ps >= schedule.rare_ps() || now_ps > *programs_ps) break;
+      schedule.count_event();
+      schedule.begin_event(now_ps);
+    }
+  }
+}
+
+// What is no longer stopped takes its place again, in the order in which it was parked.
+void Port::unpark(Time_ps now_ps) {
+  schedule.unpark(
+      now_ps, [this](std::uint32_t context) { return is_paused(*this, context); },
+      [this, now_ps](const Parked& parked) {
+        if (parked.context != kCnpContext) qps.of_context(parked.context).wait = Wait::kPause;
+        if (records && !parked.control) recorder->resumed(parked.context, now_ps);
+      });
 }
 
 }  // namespace weft::nic

@@ -5,26 +5,26 @@
 
 namespace weft::nic {
 
-inline void Device::prefetch(Time_ps end_ps) const {
-  if (service_ps_ < end_ps && (!ready_.empty() || !waiting_.empty())) {
-    const std::uint32_t context = !ready_.empty() ? ready_.front() : waiting_.next_context();
-    if (context / 2 < qps_.size()) {
-      const QueuePair& qp = qps_[context / 2];
+inline void Port::prefetch(Time_ps end_ps) const {
+  if (schedule.service_ps() < end_ps && schedule.has_context()) {
+    const std::uint32_t context = schedule.likely_context();
+    if (qps.has_context(context)) {
+      const QueuePair& qp = qps.of_context(context);
       __builtin_prefetch(&qp);
       __builtin_prefetch(&qp.req);
       __builtin_prefetch(&qp.pace_ps);
     }
-    __builtin_prefetch(out_);
+    __builtin_prefetch(&schedule.wire());
   }
-  if (arrivals_.next_ps() < end_ps) {
-    arrivals_.prefetch_front();
-    if (last_receiver_ < qps_.size()) {
-      __builtin_prefetch(&qps_[last_receiver_]);
-      __builtin_prefetch(&qps_[last_receiver_].resp);
+  if (schedule.arrivals().next_ps() < end_ps) {
+    schedule.arrivals().prefetch_front();
+    if (const QueuePair* qp = qps.likely_receiver()) {
+      __builtin_prefetch(qp);
+      __builtin_prefetch(&qp->resp);
     }
-    __builtin_prefetch(&in_.received);
+    __builtin_prefetch(&in.received);
   }
-  __builtin_prefetch(functions_);
+  __builtin_prefetch(functions);
 }
 
 }  // namespace weft::nic

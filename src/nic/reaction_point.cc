@@ -1,7 +1,11 @@
-// The reaction point: how congestion control paces what a queue pair sends, and its inputs.
-#include "nic/device.h"
+#include "nic/reaction_point.h"
+
+#include <algorithm>
+
+#include "base/check.h"
 #include "nic/psn.h"
 #include "nic/roce_packet.h"
+#include "nic/transmit.h"
 
 namespace weft::nic {
 
@@ -22,70 +26,71 @@ void rescale_wait(QueuePair& qp, std::int64_t before_q16, Time_ps now_ps) {
 
 }  // namespace
 
-CongestionEnvironment Device::environment_of(const QueuePair& qp) const {
-  return {line_rate_bps_, qp.attributes.path_mtu_B, config_.model.slow_restart, config_.model.mild_restart};
+CongestionEnvironment environment_of(const Port& port, const QueuePair& qp) {
+  return {port.line_rate_bps, qp.attributes.path_mtu_B, port.config.model.slow_restart, port.config.model.mild_restart};
 }
 
-void Device::start_congestion_control(QueuePair& qp, Time_ps now_ps) {
+void start_congestion_control(Port& port, QueuePair& qp, Time_ps now_ps) {
   qp.congestion = {};
   qp.pace_ps = qp.next_send_ps = 0;
   qp.set_flag(QueuePair::kTimesPackets, false);
   qp.set_flag(QueuePair::kAsksForTelemetry, qp.attributes.telemetry != engine::TelemetryFormat::kNone);
-  if (cc_ == nullptr || (config_.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
+  if (port.cc == nullptr || (port.config.qos.cc_prio_mask >> qp.packet.priority & 1) == 0) return;
   qp.congestion.active = true;
-  if (cc_->wants_rtt) qp.set_flag(QueuePair::kTimesPackets, true);
-  if (cc_->wants_telemetry) qp.set_flag(QueuePair::kAsksForTelemetry, true);
-  cc_->start(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
+  if (port.cc->wants_rtt) qp.set_flag(QueuePair::kTimesPackets, true);
+  if (port.cc->wants_telemetry) qp.set_flag(QueuePair::kAsksForTelemetry, true);
+  port.cc->start(qp.congestion, port.config.qos.congestion, environment_of(port, qp), now_ps);
 }
 
 // A packet of so many bytes leaves now: the next may when it is paid for at the present pace. Where the pace will
 // change before that, it is looked at again then.
-void Device::pace(QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
+void pace(Port& port, QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
   qp.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]] {
     const std::int64_t before_q16 = state.pace_q16;
-    cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
-    if (records_ && state.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+    port.cc->settle(state, port.config.qos.congestion, environment_of(port, qp), now_ps);
+    if (port.records && state.pace_q16 > before_q16)
+      port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
   }
   qp.next_send_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
   qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
 
 // True when the wait for the pace is over.
-bool Device::may_send(QueuePair& qp, Time_ps now_ps) {
+bool may_send(Port& port, QueuePair& qp, Time_ps now_ps) {
   if (qp.next_send_ps <= now_ps) return true;
   CongestionState& state = qp.congestion;
   const std::int64_t before_q16 = state.pace_q16;
-  if (now_ps >= state.until_ps) cc_->settle(state, config_.qos.congestion, environment_of(qp), now_ps);
+  if (now_ps >= state.until_ps) port.cc->settle(state, port.config.qos.congestion, environment_of(port, qp), now_ps);
   rescale_wait(qp, before_q16, now_ps);
-  if (records_ && state.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+  if (port.records && state.pace_q16 > before_q16) port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
   return qp.next_send_ps <= now_ps;
 }
 
-bool Device::window_is_full(const QueuePair& qp) const {
+bool window_is_full(const QueuePair& qp) {
   if (qp.congestion.window_B == CongestionState::kNoWindow_B) return false;
   std::uint32_t next_psn = psn_add(qp.req.wqes[qp.req.tx & qp.req.mask].first_psn, qp.req.tx_packet);
   std::uint64_t in_flight_B = std::uint64_t{psn_distance(next_psn, qp.req.una_psn)} * qp.attributes.path_mtu_B;
   return in_flight_B > 0 && in_flight_B + qp.attributes.path_mtu_B > qp.congestion.window_B;
 }
 
-void Device::receive_cnp(QueuePair& qp, Time_ps now_ps) {
+void receive_cnp(Port& port, QueuePair& qp, Time_ps now_ps) {
   ++qp.cnps_received;
-  if (!qp.congestion.active || cc_->cnp == nullptr) {
-    ++counters.rp_cnp_ignored;
+  if (!qp.congestion.active || port.cc->cnp == nullptr) {
+    ++port.counters.rp_cnp_ignored;
     return;
   }
-  ++counters.rp_cnp_handled;
+  ++port.counters.rp_cnp_handled;
   const std::int64_t before_q16 = qp.congestion.pace_q16;
-  cc_->cnp(qp.congestion, config_.qos.congestion, environment_of(qp), now_ps);
+  port.cc->cnp(qp.congestion, port.config.qos.congestion, environment_of(port, qp), now_ps);
   rescale_wait(qp, before_q16, now_ps);
-  if (records_) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+  if (port.records) port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
 }
 
-void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
-  if (!qp.congestion.active || cc_->ack == nullptr) return;
+void signal_ack(Port& port, QueuePair& qp, std::uint32_t una_before, const Packet* packet, Time_ps now_ps) {
+  if (!qp.congestion.active || port.cc->ack == nullptr) return;
   Requester& req = qp.req;
   AckSignal signal;
   signal.now_ps = now_ps;
@@ -98,33 +103,34 @@ void Device::signal_ack(QueuePair& qp, std::uint32_t una_before, const Packet* p
   }
   if (packet != nullptr) signal.hops = packet->hops;
   if (packet != nullptr && (packet->flags & Packet::kHasCold) != 0) {
-    std::uint32_t slot = in_.destination().cold[packet->aux].telemetry;
-    if (slot != engine::kNoSlot) signal.telemetry = &in_.destination().telemetry[slot];
+    std::uint32_t slot = port.in.destination().cold[packet->aux].telemetry;
+    if (slot != engine::kNoSlot) signal.telemetry = &port.in.destination().telemetry[slot];
   }
   const std::int64_t before_q16 = qp.congestion.pace_q16;
-  cc_->ack(qp.congestion, config_.qos.congestion, environment_of(qp), signal);
+  port.cc->ack(qp.congestion, port.config.qos.congestion, environment_of(port, qp), signal);
   rescale_wait(qp, before_q16, now_ps);
-  if (records_ && qp.congestion.pace_q16 > before_q16) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+  if (port.records && qp.congestion.pace_q16 > before_q16)
+    port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
   if (req.queued_ps != kNever_ps && req.queued_ps > std::max(qp.pace_ps, now_ps))
-    queue_request(qp, std::max(qp.pace_ps, now_ps));  // the pace rose
+    queue_request(port, qp, std::max(qp.pace_ps, now_ps));  // the pace rose
 }
 
-void Device::signal_loss(QueuePair& qp, Loss loss, Time_ps now_ps) {
+void signal_loss(Port& port, QueuePair& qp, Loss loss, Time_ps now_ps) {
   qp.req.timed_ps = kNever_ps;
   if (!qp.congestion.active) return;
-  if (cc_->takes_loss_as_cnp && config_.model.slow_restart) {
+  if (port.cc->takes_loss_as_cnp && port.config.model.slow_restart) {
     // A CNP of its own, and counted as one: senders handled 2.24 times as many as their peer had sent ([simllm-dcqcn]).
-    ++counters.roce_slow_restart;
-    ++counters.rp_cnp_handled;
+    ++port.counters.roce_slow_restart;
+    ++port.counters.rp_cnp_handled;
   }
   const std::int64_t before_q16 = qp.congestion.pace_q16;
-  cc_->lost(qp.congestion, config_.qos.congestion, environment_of(qp), loss, now_ps);
+  port.cc->lost(qp.congestion, port.config.qos.congestion, environment_of(port, qp), loss, now_ps);
   rescale_wait(qp, before_q16, now_ps);
-  if (records_) recorder_->rate_cut(qp, before_q16, line_rate_bps_, now_ps);
+  if (port.records) port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
 }
 
 // A new packet of an algorithm that wants to know the round trip.
-void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+void time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   if (req.timed_ps != kNever_ps) return;
   req.timed_ps = now_ps;
@@ -133,19 +139,19 @@ void Device::time_packet(QueuePair& qp, Packet& packet, Time_ps now_ps) {
 }
 
 // Switches will write into this packet what they saw: for an algorithm, or because the workload asks for it.
-void Device::ask_for_telemetry(const QueuePair& qp, Packet& packet) {
-  engine::Cold& cold = add_cold(packet);
-  cold.telemetry = out_->source().telemetry.take();
-  engine::Telemetry& telemetry = out_->source().telemetry[cold.telemetry];
+void ask_for_telemetry(Port& port, const QueuePair& qp, Packet& packet) {
+  engine::Cold& cold = add_cold(port, packet);
+  cold.telemetry = port.schedule.wire().source().telemetry.take();
+  engine::Telemetry& telemetry = port.schedule.wire().source().telemetry[cold.telemetry];
   telemetry = {};
   if (qp.attributes.telemetry != engine::TelemetryFormat::kNone) telemetry.format = qp.attributes.telemetry;
-  telemetry.echo = qp.congestion.active && cc_->wants_telemetry;
+  telemetry.echo = qp.congestion.active && port.cc->wants_telemetry;
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format));
 }
 
 // The responder keeps the latest telemetry for its next acknowledgement, and the worst for whoever looks at the end.
-void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
-  engine::Domain& domain = in_.destination();
+void keep_telemetry(Port& port, QueuePair& qp, const Packet& packet) {
+  engine::Domain& domain = port.in.destination();
   std::uint32_t slot = domain.cold[packet.aux].telemetry;
   if (slot == engine::kNoSlot) return;
   if (domain.telemetry[slot].echo) {
@@ -168,18 +174,13 @@ void Device::keep_telemetry(QueuePair& qp, const Packet& packet) {
   }
 }
 
-const engine::Telemetry* Device::worst_telemetry(std::uint32_t qpn) const {
-  std::uint32_t slot = qp(qpn).resp.worst_telemetry;
-  return slot == engine::kNoSlot ? nullptr : &in_.destination().telemetry[slot];
-}
-
-void Device::echo_telemetry(QueuePair& qp, Packet& packet) {
+void echo_telemetry(Port& port, QueuePair& qp, Packet& packet) {
   if (qp.resp.telemetry == engine::kNoSlot) return;
-  engine::Telemetry& telemetry = in_.destination().telemetry[qp.resp.telemetry];
+  engine::Telemetry& telemetry = port.in.destination().telemetry[qp.resp.telemetry];
   telemetry.closed = true;
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + engine::telemetry_words(telemetry.format) +
                                                   telemetry.count * engine::telemetry_hop_words(telemetry.format));
-  add_cold(packet).telemetry = qp.resp.telemetry;
+  add_cold(port, packet).telemetry = qp.resp.telemetry;
   qp.resp.telemetry = engine::kNoSlot;
 }
 

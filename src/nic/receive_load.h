@@ -4,7 +4,7 @@
 // a queue that is served at `rx_sustained`, and by as much as the port sends, must become empty once in
 // `rx_slow_after`; otherwise the NIC takes packets from its receive buffer at `rx_slow_rate` for `rx_slow`, half to one
 // and a half times of it. A buffer that was full takes packets again when it is down to `rx_resume`.
-// docs/mechanisms/loss.md has the figures. Used by Device::has_buffer_slowly; a NIC without `rx_sustained` has none of
+// docs/mechanisms/loss.md has the figures. Used by nic/receive_buffer.h; a NIC without `rx_sustained` has none of
 // it. Times in ps, bytes of the queue are those on the line.
 #pragma once
 

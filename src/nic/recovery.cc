@@ -1,7 +1,14 @@
-// Go-back-N, RNR waits, the local ACK timeout and what happens when tries run out (IBTA vol 1, 9.7.5.1, 9.7.6;
-// firmware behaviour: [fault-characterization]).
-#include "nic/device.h"
+#include "nic/recovery.h"
+
+#include "base/check.h"
+#include "nic/loopback.h"
 #include "nic/psn.h"
+#include "nic/reaction_point.h"
+#include "nic/reliable_transport.h"
+#include "nic/reply.h"
+#include "nic/requester.h"
+#include "nic/responder.h"
+#include "nic/transmit.h"
 #include "nic/transport.h"
 #include "wire/aeth_syndrome.h"
 
@@ -40,9 +47,41 @@ Time_ps adaptive_timeout_ps(const NicModel& model, std::uint8_t step) {
   return shortened ? timeout_ps / 4 * 3 : timeout_ps;
 }
 
+Time_ps ack_timeout_ps(const Port& port, const QueuePair& qp) {
+  std::uint8_t exponent = qp.attributes.timeout;
+  if (exponent == 0) return kNever_ps;
+  if (port.config.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
+  Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
+  if (qp.req.adaptive_step > first_regular_step(port.config.model, exponent)) return regular_ps;
+  // It adapts: acknowledgements that are known to be far apart are not missed early.
+  Time_ps early_ps =
+      std::max(adaptive_timeout_ps(port.config.model, qp.req.adaptive_step), kAdaptiveAckGaps * qp.req.ack_gap_ps);
+  return std::min(regular_ps, early_ps);
+}
+
+bool retransmits_early(const Port& port, const QueuePair& qp) {
+  return port.config.model.ack_timeout_mode == AckTimeoutMode::kConnectX &&
+         qp.req.adaptive_step < first_regular_step(port.config.model, qp.attributes.timeout);
+}
+
+// The early tries cost one retry together, when the last of them expires, and the timeout that uses up the last retry
+// is the end: R - 1 regular ones, as measured. False when it is that one. R 0 is as R 1.
+bool count_connectx_timeout(Port& port, QueuePair& qp) {
+  Requester& req = qp.req;
+  const std::uint8_t first_regular = first_regular_step(port.config.model, qp.attributes.timeout);
+  const std::uint8_t step = req.adaptive_step;
+  if (step <= first_regular) ++req.adaptive_step;
+  ++(step < first_regular ? port.counters.roce_adp_retrans : port.counters.local_ack_timeout_err);
+  if (step == first_regular) ++port.counters.roce_adp_retrans_to;
+  if (step + 1 < first_regular) return true;
+  if (req.retries_left <= 1) return false;
+  --req.retries_left;
+  return true;
+}
+
 }  // namespace
 
-void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
+void go_back(Port& port, QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   Requester& req = qp.req;
   req.tx = req.head;
   req.started = false;
@@ -54,44 +93,25 @@ void Device::go_back(QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   req.tx_packet = req.tx == req.tail ? 0 : psn_distance(psn, req.at(req.tx).first_psn);
   req.hold_until_ps = at_ps;
   qp.wait = Wait::kRecovery;
-  if (records_) recorder_->recovers(request_context(qp), last_event_ps_);
-  if (req.tx != req.tail) queue_request(qp, at_ps);
+  if (port.records) port.recorder->recovers(port.qps.context_of(qp), port.schedule.last_event_ps());
+  if (req.tx != req.tail) queue_request(port, qp, at_ps);
 }
 
-// Firmware takes part in it: half to one and a half times the model's.
-Time_ps Device::nak_reaction_ps() {
-  const Time_ps mean_ps = config_.model.nak_reaction_ps;
-  return mean_ps / 2 + static_cast<Time_ps>(recovery_.below(static_cast<std::uint64_t>(mean_ps) + 1));
+Time_ps nak_reaction_ps(Port& port) {
+  const Time_ps mean_ps = port.config.model.nak_reaction_ps;
+  return mean_ps / 2 + static_cast<Time_ps>(port.recovery.below(static_cast<std::uint64_t>(mean_ps) + 1));
 }
 
-Time_ps Device::ack_timeout_ps(const QueuePair& qp) const {
-  std::uint8_t exponent = qp.attributes.timeout;
-  if (exponent == 0) return kNever_ps;
-  if (config_.model.ack_timeout_mode == AckTimeoutMode::kFormula) return kTimeoutUnit_ps << exponent;
-  Time_ps regular_ps = 2 * kTimeoutUnit_ps << std::max(exponent, kConnectXTimeoutFloor);
-  if (qp.req.adaptive_step > first_regular_step(config_.model, exponent)) return regular_ps;
-  // It adapts: acknowledgements that are known to be far apart are not missed early.
-  Time_ps early_ps =
-      std::max(adaptive_timeout_ps(config_.model, qp.req.adaptive_step), kAdaptiveAckGaps * qp.req.ack_gap_ps);
-  return std::min(regular_ps, early_ps);
-}
-
-bool Device::retransmits_early(const QueuePair& qp) const {
-  return config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX &&
-         qp.req.adaptive_step < first_regular_step(config_.model, qp.attributes.timeout);
-}
-
-void Device::arm_timer(QueuePair& qp, Time_ps now_ps) {
-  Time_ps wait_ps = ack_timeout_ps(qp);
+void arm_timer(Port& port, QueuePair& qp, Time_ps now_ps) {
+  Time_ps wait_ps = ack_timeout_ps(port, qp);
   qp.req.deadline_ps = wait_ps == kNever_ps ? kNever_ps : now_ps + wait_ps;
   if (qp.req.deadline_ps == kNever_ps || (qp.req.timer_queued && qp.req.timer_ps <= qp.req.deadline_ps)) return;
   qp.req.timer_queued = true;
   qp.req.timer_ps = qp.req.deadline_ps;
-  timers_.push(qp.req.deadline_ps, qp.qpn);
+  port.schedule.add_timer(qp.qpn, qp.req.deadline_ps);
 }
 
-// Something new was acknowledged: tries are whole again and the timeout starts over.
-void Device::progress(QueuePair& qp, Time_ps now_ps) {
+void progress(Port& port, QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
   req.retries_left = qp.attributes.retry_cnt;
   req.rnr_left = qp.attributes.rnr_retry;
@@ -103,47 +123,46 @@ void Device::progress(QueuePair& qp, Time_ps now_ps) {
   req.implied_nak = req.sequence_nak = req.timed_out = false;
   if (req.una_psn == req.high_psn) {
     req.deadline_ps = kNever_ps;
-    drop_stale_timers();
-    if (records_ && req.head == req.tail) recorder_->drained(request_context(qp), now_ps);
+    drop_stale_timers(port);
+    if (port.records && req.head == req.tail) port.recorder->drained(port.qps.context_of(qp), now_ps);
   } else {
-    arm_timer(qp, now_ps);
+    arm_timer(port, qp, now_ps);
   }
 }
 
-// A timer that would find nothing outstanding is no work: the world rests, and a run ends, without waiting for it.
-void Device::drop_stale_timers() {
-  while (!timers_.empty()) {
-    QueuePair* qp = find_qp(timers_.next_context());
+void drop_stale_timers(Port& port) {
+  while (port.schedule.has_timers()) {
+    QueuePair* qp = port.qps.find(port.schedule.next_timer());
     if (qp == nullptr || qp->req.deadline_ps != kNever_ps) return;
-    timers_.pop();
+    port.schedule.take_timer();
     qp->req.timer_queued = false;
   }
 }
 
 // Deadlines move with every ACK; the heap entry stays and is looked at when it comes up. One that a shorter timeout has
 // brought forward has an entry of its own.
-void Device::on_timer(Time_ps now_ps) {
-  std::uint32_t context = timers_.pop().context;
+void on_timer(Port& port, Time_ps now_ps) {
+  std::uint32_t context = port.schedule.take_timer();
   if (context == kLoopContext) [[unlikely]] {
-    receive_looped(now_ps);
+    receive_looped(port, now_ps);
     return;
   }
   if ((context & kCqContext) != 0) [[unlikely]] {
-    fail_cq(context & ~kCqContext, now_ps);
+    fail_cq(port, context & ~kCqContext, now_ps);
     return;
   }
-  QueuePair& qp = *find_qp(context);
+  QueuePair& qp = *port.qps.find(context);
   if (qp.req.timer_ps != now_ps) return;
   qp.req.timer_queued = false;
   bool works = qp.state == QpState::kRts || qp.state == QpState::kSqd;
-  if (works && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(*this, qp, now_ps);
+  if (works && qp.req.deadline_ps != kNever_ps) qp.transport->on_timer(port, qp, now_ps);
 }
 
-void Device::on_rc_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
-  if (device.timer_is_due(qp, now_ps)) device.on_ack_timeout(qp, now_ps);
+void on_rc_timer(Port& port, QueuePair& qp, Time_ps now_ps) {
+  if (timer_is_due(port, qp, now_ps)) on_ack_timeout(port, qp, now_ps);
 }
 
-bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
+bool timer_is_due(Port& port, QueuePair& qp, Time_ps now_ps) {
   // Congestion control spaces the packets: a slow queue pair must not take its own pace for a loss. The peer
   // acknowledges after an interval of packets or the last one, so until they have left the wait counts from the next
   // that may leave.
@@ -152,103 +171,88 @@ bool Device::timer_is_due(QueuePair& qp, Time_ps now_ps) {
     const bool all_sent = req.tx == req.tail;
     const std::uint32_t next_psn = all_sent ? req.next_psn : psn_add(req.at(req.tx).first_psn, req.tx_packet);
     const Time_ps leaves_ps = all_sent ? qp.last_sent_ps : std::max(qp.last_sent_ps, qp.next_send_ps);
-    if (all_sent || psn_distance(next_psn, req.una_psn) < ack_interval_packets_)
-      req.deadline_ps = std::max(req.deadline_ps, leaves_ps + ack_timeout_ps(qp));
+    if (all_sent || psn_distance(next_psn, req.una_psn) < port.ack_interval_packets)
+      req.deadline_ps = std::max(req.deadline_ps, leaves_ps + ack_timeout_ps(port, qp));
   }
   // Early retransmission does not take a port that is stopped for a path that lost something.
-  if (retransmits_early(qp) && (blocked_ >> qp.packet.priority & 1) != 0)
-    req.deadline_ps = std::max(req.deadline_ps, now_ps + ack_timeout_ps(qp));
+  if (retransmits_early(port, qp) && (port.schedule.blocked() >> qp.packet.priority & 1) != 0)
+    req.deadline_ps = std::max(req.deadline_ps, now_ps + ack_timeout_ps(port, qp));
   if (req.deadline_ps <= now_ps) return true;
   req.timer_queued = true;
   req.timer_ps = req.deadline_ps;
-  timers_.push(req.deadline_ps, qp.qpn);
+  port.schedule.add_timer(qp.qpn, req.deadline_ps);
   return false;
 }
 
-// The early tries cost one retry together, when the last of them expires, and the timeout that uses up the last retry
-// is the end: R - 1 regular ones, as measured. False when it is that one. R 0 is as R 1.
-bool Device::count_connectx_timeout(QueuePair& qp) {
+void on_ack_timeout(Port& port, QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
-  const std::uint8_t first_regular = first_regular_step(config_.model, qp.attributes.timeout);
-  const std::uint8_t step = req.adaptive_step;
-  if (step <= first_regular) ++req.adaptive_step;
-  ++(step < first_regular ? counters.roce_adp_retrans : counters.local_ack_timeout_err);
-  if (step == first_regular) ++counters.roce_adp_retrans_to;
-  if (step + 1 < first_regular) return true;
-  if (req.retries_left <= 1) return false;
-  --req.retries_left;
-  return true;
-}
-
-void Device::on_ack_timeout(QueuePair& qp, Time_ps now_ps) {
-  Requester& req = qp.req;
-  if (records_) recorder_->lost(qp, PortEventKind::kTimeout, now_ps);
+  if (port.records) port.recorder->lost(qp, PortEventKind::kTimeout, now_ps);
   req.deadline_ps = kNever_ps;
-  if (config_.model.ack_timeout_mode == AckTimeoutMode::kConnectX) {
-    if (!count_connectx_timeout(qp)) {
-      fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+  if (port.config.model.ack_timeout_mode == AckTimeoutMode::kConnectX) {
+    if (!count_connectx_timeout(port, qp)) {
+      fail_send_queue(port, qp, WcStatus::kRetryExceeded, now_ps);
       return;
     }
   } else {
     if (req.retries_left == 0) {
-      fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+      fail_send_queue(port, qp, WcStatus::kRetryExceeded, now_ps);
       return;
     }
     --req.retries_left;
-    ++counters.local_ack_timeout_err;
+    ++port.counters.local_ack_timeout_err;
   }
   req.implied_nak = req.sequence_nak = false;
   // Tries that follow say nothing new about the path.
-  if (!req.timed_out) signal_loss(qp, Loss::kTimeout, now_ps);
+  if (!req.timed_out) signal_loss(port, qp, Loss::kTimeout, now_ps);
   req.timed_out = true;
-  go_back(qp, req.una_psn, now_ps);
-  arm_timer(qp, now_ps);
+  go_back(port, qp, req.una_psn, now_ps);
+  arm_timer(port, qp, now_ps);
 }
 
 // A copy of one that was acted upon costs nothing: while a try waits, the responder has nothing new to refuse.
-fabric::Fate Device::on_rnr(QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
+fabric::Fate on_rnr(Port& port, QueuePair& qp, std::uint8_t timer, Time_ps now_ps) {
   bool waits = qp.req.tx == qp.req.head && qp.req.hold_until_ps > now_ps;
   if (waits) return fabric::Fate::kStaleResponse;
-  ++counters.rnr_nak_retry_err;
-  if (records_) recorder_->lost(qp, PortEventKind::kReceiverNotReady, now_ps);
+  ++port.counters.rnr_nak_retry_err;
+  if (port.records) port.recorder->lost(qp, PortEventKind::kReceiverNotReady, now_ps);
   if (qp.req.rnr_left == 0) {
-    fail_send_queue(qp, WcStatus::kRnrRetryExceeded, now_ps);
+    fail_send_queue(port, qp, WcStatus::kRnrRetryExceeded, now_ps);
     return fabric::Fate::kAccepted;
   }
   if (qp.attributes.rnr_retry != kInfiniteRnrRetry) --qp.req.rnr_left;
   Time_ps again_ps = now_ps + wire::rnr_timer_ps(timer);
-  go_back(qp, qp.req.una_psn, again_ps);
-  arm_timer(qp, again_ps);  // the peer lives: the ACK timeout starts with the next try
+  go_back(port, qp, qp.req.una_psn, again_ps);
+  arm_timer(port, qp, again_ps);  // the peer lives: the ACK timeout starts with the next try
   return fabric::Fate::kAccepted;
 }
 
-fabric::Fate Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
+fabric::Fate on_nak(Port& port, QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
   switch (static_cast<wire::NakCode>(code)) {
     case wire::NakCode::kPsnSequenceError:
       // A responder sends one NAK for each gap.
       if (qp.req.sequence_nak) return fabric::Fate::kStaleResponse;
       qp.req.sequence_nak = true;
-      ++counters.packet_seq_err;
-      if (records_) recorder_->lost(qp, PortEventKind::kNak, now_ps);
+      ++port.counters.packet_seq_err;
+      if (port.records) port.recorder->lost(qp, PortEventKind::kNak, now_ps);
       if (qp.req.retries_left == 0) {
-        fail_send_queue(qp, WcStatus::kRetryExceeded, now_ps);
+        fail_send_queue(port, qp, WcStatus::kRetryExceeded, now_ps);
         break;
       }
       --qp.req.retries_left;
-      signal_loss(qp, Loss::kNak, now_ps);
-      go_back(qp, qp.req.una_psn, now_ps + nak_reaction_ps());
-      arm_timer(qp, now_ps);
+      signal_loss(port, qp, Loss::kNak, now_ps);
+      go_back(port, qp, qp.req.una_psn, now_ps + nak_reaction_ps(port));
+      arm_timer(port, qp, now_ps);
       break;
     case wire::NakCode::kInvalidRequest:
-      ++counters.req_remote_invalid_request;
-      fail_send_queue(qp, WcStatus::kRemoteInvalidRequest, now_ps);
+      ++port.counters.req_remote_invalid_request;
+      fail_send_queue(port, qp, WcStatus::kRemoteInvalidRequest, now_ps);
       break;
     case wire::NakCode::kRemoteAccessError:
-      ++counters.req_remote_access_errors;
-      fail_send_queue(qp, WcStatus::kRemoteAccessError, now_ps);
+      ++port.counters.req_remote_access_errors;
+      fail_send_queue(port, qp, WcStatus::kRemoteAccessError, now_ps);
       break;
     case wire::NakCode::kRemoteOperationalError:
-      fail_send_queue(qp, WcStatus::kRemoteOperationError, now_ps);
+      fail_send_queue(port, qp, WcStatus::kRemoteOperationError, now_ps);
       break;
     case wire::NakCode::kInvalidRdRequest:  // of RD
       return fabric::Fate::kBadResponse;
@@ -256,59 +260,57 @@ fabric::Fate Device::on_nak(QueuePair& qp, std::uint8_t code, Time_ps now_ps) {
   return fabric::Fate::kAccepted;
 }
 
-// The WQE that is being sent cannot go on. Those before it end first, in order: what acknowledges them resumes here.
-void Device::fail_sending(QueuePair& qp, WcStatus status, Time_ps now_ps) {
-  if (qp.req.tx == qp.req.head) fail_send_queue(qp, status, now_ps);
+void fail_sending(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  if (qp.req.tx == qp.req.head) fail_send_queue(port, qp, status, now_ps);
 }
 
-// The oldest WQE fails; everything behind it is flushed. A reliable transport enters ERR, others only SQE.
-void Device::fail_send_queue(QueuePair& qp, WcStatus status, Time_ps now_ps) {
-  if (status == WcStatus::kRetryExceeded) ++counters.req_transport_retries_exceeded;
-  if (status == WcStatus::kRnrRetryExceeded) ++counters.req_rnr_retries_exceeded;
-  ++counters.req_cqe_error;
-  finish_head(qp, status, now_ps, 0);
+void fail_send_queue(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps) {
+  if (status == WcStatus::kRetryExceeded) ++port.counters.req_transport_retries_exceeded;
+  if (status == WcStatus::kRnrRetryExceeded) ++port.counters.req_rnr_retries_exceeded;
+  ++port.counters.req_cqe_error;
+  finish_head(port, qp, status, now_ps, 0);
   if (!qp.transport->reliable) {
     qp.state = QpState::kSqe;
-    tell(AsyncKind::kEnteredSqe, qp.qpn, now_ps);
+    port.completions.tell(AsyncKind::kEnteredSqe, qp.qpn, now_ps);
     while (qp.req.head != qp.req.tail) {
-      ++counters.req_cqe_flush_error;
-      finish_head(qp, WcStatus::kFlushError, now_ps, 0);
+      ++port.counters.req_cqe_flush_error;
+      finish_head(port, qp, WcStatus::kFlushError, now_ps, 0);
     }
     return;
   }
-  enter_error(qp, now_ps);
+  enter_error(port, qp, now_ps);
 }
 
-void Device::enter_error(QueuePair& qp, Time_ps now_ps) {
+void enter_error(Port& port, QueuePair& qp, Time_ps now_ps) {
   if (qp.state == QpState::kErr) return;
   qp.state = QpState::kErr;
-  tell(AsyncKind::kEnteredError, qp.qpn, now_ps);
+  port.completions.tell(AsyncKind::kEnteredError, qp.qpn, now_ps);
   qp.req.deadline_ps = kNever_ps;
-  if (records_) {
-    recorder_->recovers(request_context(qp), now_ps);
-    recorder_->drained(request_context(qp), now_ps);
+  if (port.records) {
+    port.recorder->recovers(port.qps.context_of(qp), now_ps);
+    port.recorder->drained(port.qps.context_of(qp), now_ps);
   }
-  drop_stale_timers();
+  drop_stale_timers(port);
   while (qp.req.head != qp.req.tail) {
-    ++counters.req_cqe_flush_error;
-    finish_head(qp, WcStatus::kFlushError, now_ps, 0);
+    ++port.counters.req_cqe_flush_error;
+    finish_head(port, qp, WcStatus::kFlushError, now_ps, 0);
   }
-  flush_receives(qp, now_ps);
+  flush_receives(port, qp, now_ps);
   leave_srq(qp);
-  if ((qp.flags & QueuePair::kUsesSrq) != 0) tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
+  if ((qp.flags & QueuePair::kUsesSrq) != 0) port.completions.tell(AsyncKind::kLastWqeReached, qp.qpn, now_ps);
 }
 
-void Device::flush_receives(QueuePair& qp, Time_ps now_ps) {
+void flush_receives(Port& port, QueuePair& qp, Time_ps now_ps) {
   Responder& resp = qp.resp;
   while (resp.head != resp.tail) {
-    ++counters.resp_cqe_flush_error;
+    ++port.counters.resp_cqe_flush_error;
     Completion flushed;
     flushed.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
-    flushed.visible_ps = now_ps + config_.host.dma_write_ps;
+    flushed.visible_ps = now_ps + port.config.host.dma_write_ps;
     flushed.status = WcStatus::kFlushError;
     flushed.vendor_error = mlx5_vendor_error(WcStatus::kFlushError);
     flushed.opcode = WcOpcode::kReceive;
-    push_receive_completion(qp, flushed);
+    push_receive_completion(port, qp, flushed);
   }
 }
 

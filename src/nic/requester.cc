@@ -1,8 +1,17 @@
-// What comes back to a requester: ACK, NAK, READ and atomic responses (IBTA vol 1, 9.7.5 and 9.7.6).
-#include "nic/device.h"
+#include "nic/requester.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "nic/drain.h"
 #include "nic/message_trace.h"
 #include "nic/psn.h"
+#include "nic/reaction_point.h"
+#include "nic/receive.h"
+#include "nic/recovery.h"
 #include "nic/roce_packet.h"
+#include "nic/transmit.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
@@ -29,32 +38,23 @@ WcStatus response_error(const SendWqe& wqe, std::uint32_t index, std::uint32_t m
   return ends == last && packet.payload_B == due_B ? WcStatus::kSuccess : WcStatus::kLocalLengthError;
 }
 
-}  // namespace
-
-fabric::Fate Device::receive_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  if (qp.state == QpState::kRts) [[likely]]
-    return process_response(qp, packet, now_ps);
-  if (qp.state != QpState::kSqd) return Fate::kUnknownQp;
-  Fate fate = process_response(qp, packet, now_ps);
-  check_drained(qp, now_ps);
-  return fate;
+void push_send_completion(Port& port, QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps) {
+  static constexpr WcOpcode kOpcode[] = {
+      WcOpcode::kWrite,      WcOpcode::kWrite,           WcOpcode::kSend, WcOpcode::kSend,     WcOpcode::kSend,
+      WcOpcode::kBindWindow, WcOpcode::kLocalInvalidate, WcOpcode::kRead, WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
+  Completion completion;
+  completion.wr_id = wqe.request.wr_id;
+  completion.visible_ps = visible_ps;
+  completion.byte_len = wqe.request.length_B;
+  completion.qpn = qp.qpn;
+  completion.status = status;
+  completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
+  completion.vendor_error = mlx5_vendor_error(status);
+  completion.freed = qp.req.head + 1;
+  port.completions.push(qp.send_cq, completion);
 }
 
-[[gnu::always_inline]] inline fabric::Fate Device::process_response(QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  Requester& req = qp.req;
-  // Only PSNs that were sent and are not yet acknowledged mean anything.
-  if (psn_distance(psn_of(packet), req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
-  std::uint32_t una_psn = req.una_psn;
-  if (operation_of(packet) != Opcode::kAck) {
-    Fate fate = receive_data(qp, packet, now_ps);
-    signal_ack(qp, una_psn, nullptr, now_ps);
-    return fate;
-  }
-  std::uint32_t aeth = aux_of(packet);
-  return receive_ack(qp, packet, aeth, now_ps);
-}
-
-fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint32_t aeth_word, Time_ps now_ps) {
+fabric::Fate receive_ack(Port& port, QueuePair& qp, const Packet& packet, std::uint32_t aeth_word, Time_ps now_ps) {
   std::uint32_t psn = psn_of(packet);
   std::uint32_t una_psn = qp.req.una_psn;
   auto syndrome = static_cast<std::uint8_t>(aeth_word >> 24);
@@ -64,14 +64,14 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
   if (reserved) [[unlikely]]
     return Fate::kBadResponse;
   // A NAK acknowledges everything before its PSN.
-  bool complete = acknowledge(qp, positive ? psn_add(psn, 1) : psn, now_ps);
-  signal_ack(qp, una_psn, &packet, now_ps);
+  bool complete = acknowledge(port, qp, positive ? psn_add(psn, 1) : psn, now_ps);
+  signal_ack(port, qp, una_psn, &packet, now_ps);
   if (!complete) {
     if (!qp.req.implied_nak) {
       // The peer acknowledged past a READ or atomic whose response never came.
-      ++counters.implied_nak_seq_err;
+      ++port.counters.implied_nak_seq_err;
       qp.req.implied_nak = true;
-      go_back(qp, qp.req.una_psn, now_ps + nak_reaction_ps());
+      go_back(port, qp, qp.req.una_psn, now_ps + nak_reaction_ps(port));
     }
     return Fate::kAccepted;
   }
@@ -81,10 +81,10 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
     qp.req.acked_msn = aeth_word & kPsnMask;
     qp.req.limit_msn = psn_add(qp.req.acked_msn, credits.value_or(0));
   }
-  if (kind == wire::AethKind::kRnrNak) return on_rnr(qp, wire::aeth_value(syndrome), now_ps);
-  if (kind == wire::AethKind::kNak) return on_nak(qp, wire::aeth_value(syndrome), now_ps);
+  if (kind == wire::AethKind::kRnrNak) return on_rnr(port, qp, wire::aeth_value(syndrome), now_ps);
+  if (kind == wire::AethKind::kNak) return on_nak(port, qp, wire::aeth_value(syndrome), now_ps);
   if (qp.req.tx != qp.req.tail) {
-    queue_request(qp, now_ps);
+    queue_request(port, qp, now_ps);
   }
   return Fate::kAccepted;
 }
@@ -92,60 +92,85 @@ fabric::Fate Device::receive_ack(QueuePair& qp, const Packet& packet, std::uint3
 // A READ response or an atomic ACK: must be the next one due; implicitly acknowledges SENDs and WRITEs before it. One
 // that its request does not ask for fails that request: Bad Response for its opcode (IBTA vol 1, 9.9.2), Local Length
 // for its length, as NICs with unequal path MTUs report.
-fabric::Fate Device::receive_data(QueuePair& qp, Packet& packet, Time_ps now_ps) {
+fabric::Fate receive_data(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   std::uint32_t psn = psn_of(packet);
-  if (!acknowledge(qp, psn, now_ps) || req.una_psn != psn) {
+  if (!acknowledge(port, qp, psn, now_ps) || req.una_psn != psn) {
     if (!req.implied_nak) {
-      ++counters.implied_nak_seq_err;
+      ++port.counters.implied_nak_seq_err;
       req.implied_nak = true;
-      go_back(qp, req.una_psn, now_ps + nak_reaction_ps());
+      go_back(port, qp, req.una_psn, now_ps + nak_reaction_ps(port));
     }
     return Fate::kOutOfSequence;
   }
   SendWqe& wqe = req.at(req.head);
   std::uint32_t index = psn_distance(psn, wqe.first_psn);
-  std::uint32_t aeth = aux_of(packet);
+  std::uint32_t aeth = aux_of(port, packet);
   WcStatus wrong = response_error(wqe, index, qp.attributes.path_mtu_B, packet, aeth);
   if (wrong != WcStatus::kSuccess) [[unlikely]] {
-    fail_send_queue(qp, wrong, now_ps);
+    fail_send_queue(port, qp, wrong, now_ps);
     return Fate::kBadResponse;
   }
-  Time_ps left_ps = functions_[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
-  MemoryRegion* region = memory_.find(wqe.request.lkey);
+  Time_ps left_ps = port.functions[qp.function].write(std::max<std::uint32_t>(packet.payload_B, 8), now_ps);
+  MemoryRegion* region = port.memory.find(wqe.request.lkey);
   if (region != nullptr && region->has_bytes()) {
     std::uint64_t va = wqe.request.local_va + std::uint64_t{index} * qp.attributes.path_mtu_B;
     bool stored = false;
     if (is_atomic(wqe.request.opcode)) {
       std::uint8_t original[8];
-      std::uint64_t value = headers_of(packet).compare;
+      std::uint64_t value = headers_of(port, packet).compare;
       for (unsigned i = 0; i < 8; ++i) original[i] = static_cast<std::uint8_t>(value >> (8 * i));
-      stored = region->covers(va, sizeof(original)) && store(*region, va, original, left_ps);
+      stored = region->covers(va, sizeof(original)) &&
+               port.completions.store(*region, va, original, left_ps, port.functions[0]);
     } else {
-      stored = region->covers(va, payload_of(packet).size()) && store_payload(*region, va, packet, left_ps);
+      stored = region->covers(va, port.completions.payload_of(packet).size()) &&
+               port.completions.store_payload(*region, va, packet, left_ps, port.functions[0]);
     }
     if (!stored) [[unlikely]]
       region = nullptr;
   }
   if (region == nullptr && wqe.request.length_B > 0) [[unlikely]] {
-    fail_send_queue(qp, WcStatus::kLocalProtectionError, now_ps);
+    fail_send_queue(port, qp, WcStatus::kLocalProtectionError, now_ps);
     return Fate::kAccepted;
   }
   req.una_psn = psn_add(psn, 1);
   if (index + 1 == wqe.packets) {
-    finish_head(qp, WcStatus::kSuccess, now_ps, left_ps);
+    finish_head(port, qp, WcStatus::kSuccess, now_ps, left_ps);
   } else if (req.tx == req.head) {
     // It was late, and the READ is about to be sent again: only for the rest.
     req.tx_packet = std::max(req.tx_packet, index + 1);
   }
-  progress(qp, now_ps);
-  if (req.tx != req.tail) queue_request(qp, now_ps);
+  progress(port, qp, now_ps);
+  if (req.tx != req.tail) queue_request(port, qp, now_ps);
   return Fate::kAccepted;
 }
 
-// Everything before `next_una` is acknowledged. False when that passes a READ or atomic that has no answer yet:
-// then una stops there.
-bool Device::acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps) {
+[[gnu::always_inline]] inline fabric::Fate process_response(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  Requester& req = qp.req;
+  // Only PSNs that were sent and are not yet acknowledged mean anything.
+  if (psn_distance(psn_of(packet), req.una_psn) >= psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
+  std::uint32_t una_psn = req.una_psn;
+  if (operation_of(packet) != Opcode::kAck) {
+    Fate fate = receive_data(port, qp, packet, now_ps);
+    signal_ack(port, qp, una_psn, nullptr, now_ps);
+    return fate;
+  }
+  std::uint32_t aeth = aux_of(port, packet);
+  return receive_ack(port, qp, packet, aeth, now_ps);
+}
+
+}  // namespace
+
+fabric::Fate receive_response(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  if (qp.state == QpState::kRts) [[likely]]
+    return process_response(port, qp, packet, now_ps);
+  if (qp.state != QpState::kSqd) return Fate::kUnknownQp;
+  Fate fate = process_response(port, qp, packet, now_ps);
+  check_drained(port, qp, now_ps);
+  return fate;
+}
+
+bool acknowledge(Port& port, QueuePair& qp, std::uint32_t next_una, Time_ps now_ps) {
   Requester& req = qp.req;
   bool moved = false;
   bool complete = true;
@@ -164,73 +189,28 @@ bool Device::acknowledge(QueuePair& qp, std::uint32_t next_una, Time_ps now_ps) 
       break;
     }
     req.una_psn = end_psn;
-    finish_head(qp, WcStatus::kSuccess, now_ps, 0);
+    finish_head(port, qp, WcStatus::kSuccess, now_ps, 0);
   }
-  if (moved) progress(qp, now_ps);
+  if (moved) progress(port, qp, now_ps);
   return complete;
 }
 
-// The oldest WQE is done. `data_left_ps`: when its READ data left the NIC for memory, 0 if it has none.
-void Device::finish_head(QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_left_ps) {
+void finish_head(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_left_ps) {
   Requester& req = qp.req;
   const SendWqe& wqe = req.at(req.head);
   if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
   Time_ps done_ps = std::max(now_ps, data_left_ps);
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
-    Time_ps left_ps = functions_[qp.function].write_entry(kCqe_B, done_ps);
-    done_ps = cpu_visible_ps(left_ps, qp.function);
-    push_send_completion(qp, wqe, status, done_ps);
-    if (config_.host.trace != nullptr) [[unlikely]]
-      config_.host.trace->completed(*this, qp, wqe, now_ps, data_left_ps, functions_[qp.function]);
+    Time_ps left_ps = port.functions[qp.function].write_entry(kCqe_B, done_ps);
+    done_ps = port.completions.visible_ps(left_ps, port.functions[qp.function]);
+    push_send_completion(port, qp, wqe, status, done_ps);
+    if (port.config.host.trace != nullptr) [[unlikely]]
+      port.config.host.trace->completed(port.device, qp, wqe, now_ps, data_left_ps, port.functions[qp.function]);
   }
-  if (records_ && status == WcStatus::kSuccess && !is_local(wqe.request.opcode))
-    recorder_->completed(request_context(qp), done_ps - wqe.posted_ps);
+  if (port.records && status == WcStatus::kSuccess && !is_local(wqe.request.opcode))
+    port.recorder->completed(port.qps.context_of(qp), done_ps - wqe.posted_ps);
   if (req.tx == req.head) req.next_wqe();
   ++req.head;
-}
-
-void Device::push_send_completion(QueuePair& qp, const SendWqe& wqe, WcStatus status, Time_ps visible_ps) {
-  static constexpr WcOpcode kOpcode[] = {
-      WcOpcode::kWrite,      WcOpcode::kWrite,           WcOpcode::kSend, WcOpcode::kSend,     WcOpcode::kSend,
-      WcOpcode::kBindWindow, WcOpcode::kLocalInvalidate, WcOpcode::kRead, WcOpcode::kFetchAdd, WcOpcode::kCompareSwap};
-  Completion completion;
-  completion.wr_id = wqe.request.wr_id;
-  completion.visible_ps = visible_ps;
-  completion.byte_len = wqe.request.length_B;
-  completion.qpn = qp.qpn;
-  completion.status = status;
-  completion.opcode = kOpcode[static_cast<int>(wqe.request.opcode)];
-  completion.vendor_error = mlx5_vendor_error(status);
-  completion.freed = qp.req.head + 1;
-  push_completion(qp.send_cq, completion);
-}
-
-// A posted write that left the NIC then: root complex, memory and a little jitter.
-Time_ps Device::cpu_visible_ps(Time_ps left_nic_ps, std::uint8_t function) {
-  Time_ps jitter_ps =
-      config_.host.memory_jitter_ps == 0
-          ? 0
-          : static_cast<Time_ps>(jitter_.below(static_cast<std::uint64_t>(config_.host.memory_jitter_ps)));
-  Time_ps seen_ps = left_nic_ps + config_.host.dma_write_ps + jitter_ps + functions_[function].seen_delay_ps();
-  if (config_.host.trace != nullptr) [[unlikely]]
-    config_.host.trace->seen_after(left_nic_ps, config_.host.dma_write_ps, jitter_ps, seen_ps);
-  return std::max(seen_ps, ordered_ps_);
-}
-
-bool Device::store(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps left_nic_ps) {
-  if (region.elsewhere != nullptr) [[unlikely]]
-    ordered_ps_ = cpu_visible_ps(left_nic_ps);
-  return MemoryTable::write(region, va, in, ordered_ps_);
-}
-
-bool Device::store_payload(MemoryRegion& region, std::uint64_t va, const Packet& packet, Time_ps left_nic_ps) {
-  const std::span<const std::uint8_t> in = payload_of(packet);
-  const RegionAccess* elsewhere = region.elsewhere;
-  if (in.empty() || elsewhere == nullptr || elsewhere->give == nullptr) return store(region, va, in, left_nic_ps);
-  engine::Domain& domain = in_.destination();
-  const std::uint32_t slot = std::exchange(domain.cold[packet.aux].payload, engine::kNoSlot);
-  ordered_ps_ = cpu_visible_ps(left_nic_ps);
-  return elsewhere->give(elsewhere->self, va, packet.payload_B, domain.payload, slot, ordered_ps_);
 }
 
 }  // namespace weft::nic

@@ -1,8 +1,13 @@
 // Selective repeat: the requester. What is missing is sent again, ahead of new packets, and a probe behind it.
 #include "nic/selective_repeat.h"
 
+#include "nic/reaction_point.h"
+#include "nic/receive.h"
+#include "nic/recovery.h"
 #include "nic/reliable_transport.h"
+#include "nic/requester.h"
 #include "nic/roce_packet.h"
+#include "nic/transmit.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
@@ -69,7 +74,7 @@ void forget_repairs(SelectiveState& state) {
 
 }  // namespace
 
-void SelectiveRepeat::begin_repair(Device& device, QueuePair& qp, Time_ps at_ps) {
+void SelectiveRepeat::begin_repair(Port& port, QueuePair& qp, Time_ps at_ps) {
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   if (!state.repairing) {
@@ -81,8 +86,8 @@ void SelectiveRepeat::begin_repair(Device& device, QueuePair& qp, Time_ps at_ps)
   go_to(req, next_repair_psn(qp));
   req.hold_until_ps = std::max(req.hold_until_ps, at_ps);
   qp.wait = Wait::kRecovery;
-  if (device.records_) device.recorder_->recovers(device.request_context(qp), device.last_event_ps_);
-  device.queue_request(qp, at_ps);
+  if (port.records) port.recorder->recovers(port.qps.context_of(qp), port.schedule.last_event_ps());
+  queue_request(port, qp, at_ps);
 }
 
 void SelectiveRepeat::end_repair(QueuePair& qp) {
@@ -94,66 +99,66 @@ void SelectiveRepeat::end_repair(QueuePair& qp) {
 }
 
 // Where nothing else would call send(): new packets wait for what is missing, or there are none.
-void SelectiveRepeat::nudge(Device& device, QueuePair& qp, Time_ps at_ps) {
+void SelectiveRepeat::nudge(Port& port, QueuePair& qp, Time_ps at_ps) {
   Requester& req = qp.req;
   if (own_state<SelectiveState>(qp).repairing) return;
   const bool stuck = req.tx == req.tail || needs_response(req.at(req.tx).request.opcode) ||
                      qp.congestion.window_B != CongestionState::kNoWindow_B;
   if (stuck) {
-    begin_repair(device, qp, at_ps);
+    begin_repair(port, qp, at_ps);
   } else {
-    device.queue_request(qp, at_ps);
+    queue_request(port, qp, at_ps);
   }
 }
 
-bool SelectiveRepeat::send(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool SelectiveRepeat::send(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   if (state.repairing) [[unlikely]]
-    return send_again(device, qp, wqe, now_ps);
+    return send_again(port, qp, wqe, now_ps);
   const bool repairs = has_repairs(state);
   if (repairs && now_ps >= state.repair_ps) {
-    begin_repair(device, qp, now_ps);
+    begin_repair(port, qp, now_ps);
     return false;
   }
-  if (needs_response(wqe.request.opcode)) return Device::send_rc(device, qp, wqe, now_ps);
-  const std::uint32_t window = device.config_.model.tx_psn_window;
+  if (needs_response(wqe.request.opcode)) return send_rc(port, qp, wqe, now_ps);
+  const std::uint32_t window = port.config.model.tx_psn_window;
   const std::uint32_t ahead = psn_distance(psn_add(wqe.first_psn, req.tx_packet), req.una_psn);
   if (ahead >= window) {
     qp.wait = Wait::kRoundTrip;  // the next ACK resumes
-    if (repairs) begin_repair(device, qp, state.repair_ps);
+    if (repairs) begin_repair(port, qp, state.repair_ps);
     return false;
   }
   state.asks_for_ack = ahead + 1 == window;
-  if (!send_data(device, qp, wqe, now_ps)) return false;
-  if (repairs && req.tx == req.tail) begin_repair(device, qp, state.repair_ps);
+  if (!send_data(port, qp, wqe, now_ps)) return false;
+  if (repairs && req.tx == req.tail) begin_repair(port, qp, state.repair_ps);
   return true;
 }
 
-bool SelectiveRepeat::send_again(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool SelectiveRepeat::send_again(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   if (req.una_psn == req.high_psn || !has_repairs(state)) {
     end_repair(qp);
-    if (req.tx != req.tail) device.queue_request(qp, now_ps);
+    if (req.tx != req.tail) queue_request(port, qp, now_ps);
     return false;
   }
   // An acknowledgement may have moved the place in the send queue meanwhile.
   const std::uint32_t psn = next_repair_psn(qp);
   if (psn_add(wqe.first_psn, req.tx_packet) != psn) {
     go_to(req, psn);
-    device.queue_request(qp, now_ps);
+    queue_request(port, qp, now_ps);
     return false;
   }
   const bool probe = state.again.empty();
   if (probe && needs_response(wqe.request.opcode)) {
     state.wants_probe = false;  // a READ or an atomic is no probe: its timeout is
     end_repair(qp);
-    if (req.tx != req.tail) device.queue_request(qp, now_ps);
+    if (req.tx != req.tail) queue_request(port, qp, now_ps);
     return false;
   }
   state.asks_for_ack = probe;
-  if (!send_data(device, qp, wqe, now_ps)) return false;
+  if (!send_data(port, qp, wqe, now_ps)) return false;
   if (probe) {
     state.probing = true;
     ++state.probes;
@@ -174,28 +179,28 @@ bool SelectiveRepeat::send_again(Device& device, QueuePair& qp, SendWqe& wqe, Ti
 }
 
 // A NAK of selective repeat names a gap: from its PSN to the one in the place of the MSN, which has arrived.
-Fate SelectiveRepeat::receive_response(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+Fate SelectiveRepeat::receive_response(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   Requester& req = qp.req;
   const std::uint32_t una_psn = req.una_psn;
   const bool implied_nak = req.implied_nak;
   bool goes_back = false;
   if (operation_of(packet) == Opcode::kAck) {
-    const std::uint32_t aeth = device.aux_of(packet);
+    const std::uint32_t aeth = aux_of(port, packet);
     const auto syndrome = static_cast<std::uint8_t>(aeth >> 24);
     const bool gap = syndrome == wire::nak_syndrome(wire::NakCode::kPsnSequenceError);
     if (gap && (packet.word & kSolicited) != 0) {
       const bool works = qp.state == QpState::kRts || qp.state == QpState::kSqd;
-      return works ? receive_report(device, qp, psn_of(packet), aeth & kPsnMask, now_ps) : Fate::kUnknownQp;
+      return works ? receive_report(port, qp, psn_of(packet), aeth & kPsnMask, now_ps) : Fate::kUnknownQp;
     }
     goes_back = gap || wire::aeth_kind(syndrome) == wire::AethKind::kRnrNak;
   }
-  const Fate fate = device.receive_response(qp, packet, now_ps);
+  const Fate fate = nic::receive_response(port, qp, packet, now_ps);
   if (goes_back || (!implied_nak && req.implied_nak)) forget_repairs(own_state<SelectiveState>(qp));
-  acknowledged(device, qp, una_psn, now_ps);
+  acknowledged(port, qp, una_psn, now_ps);
   return fate;
 }
 
-Fate SelectiveRepeat::receive_report(Device& device, QueuePair& qp, std::uint32_t first, std::uint32_t end,
+Fate SelectiveRepeat::receive_report(Port& port, QueuePair& qp, std::uint32_t first, std::uint32_t end,
                                      Time_ps now_ps) {
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
@@ -212,15 +217,15 @@ Fate SelectiveRepeat::receive_report(Device& device, QueuePair& qp, std::uint32_
   }
   if (goes_back) {  // a READ or an atomic is among them
     forget_repairs(state);
-    device.go_back(qp, req.una_psn, now_ps + device.nak_reaction_ps());
+    go_back(port, qp, req.una_psn, now_ps + nak_reaction_ps(port));
     return Fate::kAccepted;
   }
   const bool repeated = state.has_report && psn_before(first, state.reported_psn);
-  if (device.records_) device.recorder_->lost(qp, PortEventKind::kNak, now_ps);
+  if (port.records) port.recorder->lost(qp, PortEventKind::kNak, now_ps);
   if (repeated) {
     state.probing = false;  // this is what it was for
-  } else if (device.cc_ != &kDcqcnAlgorithm) {
-    device.signal_loss(qp, Loss::kNak, now_ps);
+  } else if (port.cc != &kDcqcnAlgorithm) {
+    signal_loss(port, qp, Loss::kNak, now_ps);
   }
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t psn = psn_add(first, i);
@@ -229,12 +234,12 @@ Fate SelectiveRepeat::receive_report(Device& device, QueuePair& qp, std::uint32_
   if (!state.has_report || psn_before(state.reported_psn, end)) state.reported_psn = end;
   state.has_report = true;
   if (!has_repairs(state)) return Fate::kAccepted;
-  state.repair_ps = now_ps + device.nak_reaction_ps();
-  nudge(device, qp, state.repair_ps);
+  state.repair_ps = now_ps + nak_reaction_ps(port);
+  nudge(port, qp, state.repair_ps);
   return Fate::kAccepted;
 }
 
-void SelectiveRepeat::acknowledged(Device& device, QueuePair& qp, std::uint32_t una_before, Time_ps now_ps) {
+void SelectiveRepeat::acknowledged(Port& port, QueuePair& qp, std::uint32_t una_before, Time_ps now_ps) {
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   const std::uint32_t moved = psn_distance(req.una_psn, una_before);
@@ -246,12 +251,12 @@ void SelectiveRepeat::acknowledged(Device& device, QueuePair& qp, std::uint32_t 
   if (state.probing && psn_before(state.probe_psn, req.una_psn)) state.probing = false;
   // Nothing that was sent again is missing any more.
   if (!state.has_report && state.again.empty()) state.wants_probe = false;
-  if (has_repairs(state)) nudge(device, qp, std::max(now_ps, state.repair_ps));
+  if (has_repairs(state)) nudge(port, qp, std::max(now_ps, state.repair_ps));
 }
 
 // Nothing has moved for the ACK timeout: the oldest packet is sent again, and a probe.
-void SelectiveRepeat::on_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
-  if (!device.timer_is_due(qp, now_ps)) return;
+void SelectiveRepeat::on_timer(Port& port, QueuePair& qp, Time_ps now_ps) {
+  if (!timer_is_due(port, qp, now_ps)) return;
   Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   const bool goes_back = needs_response(req.at(req.head).request.opcode);
@@ -259,7 +264,7 @@ void SelectiveRepeat::on_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
   const std::uint32_t tx = req.tx, tx_packet = req.tx_packet, responses_due = req.responses_due;
   const bool started = req.started;
   forget_repairs(state);
-  device.on_ack_timeout(qp, now_ps);
+  on_ack_timeout(port, qp, now_ps);
   if (goes_back || (qp.state != QpState::kRts && qp.state != QpState::kSqd)) return;
   req.tx = tx;
   req.tx_packet = tx_packet;
@@ -270,7 +275,7 @@ void SelectiveRepeat::on_timer(Device& device, QueuePair& qp, Time_ps now_ps) {
   state.has_report = true;
   state.reported_psn = psn_add(req.una_psn, 1);
   state.repair_ps = now_ps;
-  begin_repair(device, qp, now_ps);
+  begin_repair(port, qp, now_ps);
 }
 
 }  // namespace weft::nic

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "nic/device.h"
+#include "nic/port.h"
 #include "nic/psn.h"
 #include "nic/transport.h"
 
@@ -83,30 +83,29 @@ struct SelectiveState {
 };
 
 struct SelectiveRepeat {
-  static bool send(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
-  static bool send_reply(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps);
-  static fabric::Fate receive(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  static void on_timer(Device& device, QueuePair& qp, Time_ps now_ps);
+  static bool send(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static bool send_reply(Port& port, QueuePair& qp, Reply& reply, Time_ps now_ps);
+  static fabric::Fate receive(Port& port, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static void on_timer(Port& port, QueuePair& qp, Time_ps now_ps);
 
  private:
-  // transmit.cc: one packet, and the place in the send queue moves on.
-  static bool send_data(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  // message_send.cc: one packet, and the place in the send queue moves on.
+  static bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
   // selective_repeat.cc: the requester.
-  static bool send_again(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
-  static void begin_repair(Device& device, QueuePair& qp, Time_ps at_ps);
+  static bool send_again(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps);
+  static void begin_repair(Port& port, QueuePair& qp, Time_ps at_ps);
   static void end_repair(QueuePair& qp);
-  static fabric::Fate receive_response(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  static fabric::Fate receive_report(Device& device, QueuePair& qp, std::uint32_t first, std::uint32_t end,
-                                     Time_ps now_ps);
-  static void acknowledged(Device& device, QueuePair& qp, std::uint32_t una_before, Time_ps now_ps);
-  static void nudge(Device& device, QueuePair& qp, Time_ps at_ps);
+  static fabric::Fate receive_response(Port& port, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static fabric::Fate receive_report(Port& port, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps);
+  static void acknowledged(Port& port, QueuePair& qp, std::uint32_t una_before, Time_ps now_ps);
+  static void nudge(Port& port, QueuePair& qp, Time_ps at_ps);
   // selective_responder.cc
-  static fabric::Fate receive_out_of_order(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  static bool keep(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
-  static void complete(Device& device, QueuePair& qp, const SelectiveState::DueReceive& due, Time_ps now_ps);
-  static void close_gap(Device& device, QueuePair& qp, Time_ps now_ps);
-  static void report(Device& device, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps);
-  static void report_again(Device& device, QueuePair& qp, std::uint32_t before, Time_ps now_ps);
+  static fabric::Fate receive_out_of_order(Port& port, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static bool keep(Port& port, QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
+  static void complete(Port& port, QueuePair& qp, const SelectiveState::DueReceive& due, Time_ps now_ps);
+  static void close_gap(Port& port, QueuePair& qp, Time_ps now_ps);
+  static void report(Port& port, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps);
+  static void report_again(Port& port, QueuePair& qp, std::uint32_t before, Time_ps now_ps);
 };
 
 }  // namespace weft::nic

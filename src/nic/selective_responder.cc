@@ -1,6 +1,12 @@
 // Selective repeat: the responder. A WRITE is placed in whatever order its packets come; gaps are reported.
+#include "nic/reaction_point.h"
+#include "nic/receive.h"
+#include "nic/reliable_transport.h"
+#include "nic/reply.h"
+#include "nic/responder.h"
 #include "nic/roce_packet.h"
 #include "nic/selective_repeat.h"
+#include "nic/transmit.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
@@ -9,61 +15,61 @@ using engine::Packet;
 using fabric::Fate;
 using wire::Opcode;
 
-Fate SelectiveRepeat::receive(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+Fate SelectiveRepeat::receive(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   const Opcode opcode = operation_of(packet);
-  if (wire::is_response(opcode)) return receive_response(device, qp, packet, now_ps);
+  if (wire::is_response(opcode)) return receive_response(port, qp, packet, now_ps);
   const std::uint32_t ahead = psn_distance(psn_of(packet), qp.resp.expected_psn);
   const bool works = qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqd;
   const bool out_of_order = ahead != 0 && ahead < PsnSet::kSpan;
   const bool one_packet = opcode == Opcode::kWriteOnly || opcode == Opcode::kWriteOnlyImm;
-  if (works && out_of_order && qp.resp.gap != Gap::kNotReady && one_packet && device.headers_of(packet).is_selective())
+  if (works && out_of_order && qp.resp.gap != Gap::kNotReady && one_packet && headers_of(port, packet).is_selective())
       [[unlikely]]
-    return receive_out_of_order(device, qp, packet, now_ps);
-  const Fate fate = Device::receive_rc(device, qp, packet, now_ps);
+    return receive_out_of_order(port, qp, packet, now_ps);
+  const Fate fate = receive_rc(port, qp, packet, now_ps);
   if (fate == Fate::kAccepted && own_state<SelectiveState>(qp).open) [[unlikely]]
-    close_gap(device, qp, now_ps);
+    close_gap(port, qp, now_ps);
   return fate;
 }
 
-Fate SelectiveRepeat::receive_out_of_order(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+Fate SelectiveRepeat::receive_out_of_order(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   SelectiveState& state = own_state<SelectiveState>(qp);
   Responder& resp = qp.resp;
   const std::uint32_t psn = psn_of(packet), next_psn = psn_add(psn, 1);
-  device.note_packet(qp, now_ps);
+  note_packet(port, qp, now_ps);
   if (!state.open) {
     state.open = true;
     state.seen_psn = resp.expected_psn;
-    if (resp.unacked > 0) device.reply_ack(qp, psn_add(resp.expected_psn, kPsnMask), now_ps);
+    if (resp.unacked > 0) reply_ack(port, qp, psn_add(resp.expected_psn, kPsnMask), now_ps);
   }
   if (state.kept.has(psn)) {
     // A probe, or a copy. What the sender has sent again before it was lost again.
-    ++device.counters.duplicate_request;
-    report_again(device, qp, psn, now_ps);
+    ++port.counters.duplicate_request;
+    report_again(port, qp, psn, now_ps);
     return Fate::kDuplicate;
   }
-  const bool kept = keep(device, qp, packet, now_ps);
+  const bool kept = keep(port, qp, packet, now_ps);
   if (!psn_before(psn, state.seen_psn)) {
-    report(device, qp, state.seen_psn, kept ? psn : next_psn, now_ps);
+    report(port, qp, state.seen_psn, kept ? psn : next_psn, now_ps);
     state.seen_psn = next_psn;
   } else if (!kept) {
-    report_again(device, qp, next_psn, now_ps);
+    report_again(port, qp, next_psn, now_ps);
   }
   return kept ? Fate::kAccepted : Fate::kOutOfSequence;
 }
 
 // False: it has to come again, in order. That is so for what ends in an error, for a message in another region that
 // somebody spins on, and when too many receives are due.
-bool SelectiveRepeat::keep(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+bool SelectiveRepeat::keep(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   SelectiveState& state = own_state<SelectiveState>(qp);
   Responder& resp = qp.resp;
-  const RoceExtension& headers = device.headers_of(packet);
+  const RoceExtension& headers = headers_of(port, packet);
   const std::uint32_t psn = psn_of(packet), rkey = headers.rkey;
   const bool fits = headers.dma_len == packet.payload_B && packet.payload_B <= qp.attributes.path_mtu_B;
   if (!qp.attributes.access.remote_write || !fits) return false;
   const bool with_imm = wire::has_imm(operation_of(packet));
   SelectiveState::DueReceive& due = state.due[psn % SelectiveState::kDueReceives];
   if (with_imm && state.immediates.has(due.psn) && due.psn != psn) return false;
-  const MemoryRegion* region = device.memory_.find(rkey);
+  const MemoryRegion* region = port.memory.find(rkey);
   const bool ends = region != nullptr && region->watched && !headers.more_follows();
   if (ends && !state.ends.empty() && state.watched_rkey != rkey) return false;
   // The message that goes on in order keeps its place.
@@ -72,7 +78,7 @@ bool SelectiveRepeat::keep(Device& device, QueuePair& qp, Packet& packet, Time_p
   const std::uint32_t own_rkey = resp.rkey, left_B = resp.left_B, received_B = resp.received_B, checked = resp.checked;
   resp.is_write = true;
   resp.aim(headers.va, rkey, headers.dma_len);
-  const bool placed = packet.payload_B == 0 || device.place(qp, packet, now_ps) == Device::Placed::kDone;
+  const bool placed = packet.payload_B == 0 || place_payload(port, qp, packet, now_ps) == Placed::kDone;
   resp.is_write = is_write;
   resp.aim(va, own_rkey, left_B);
   resp.received_B = received_B;
@@ -87,12 +93,12 @@ bool SelectiveRepeat::keep(Device& device, QueuePair& qp, Packet& packet, Time_p
     state.ends.add(psn);
     state.watched_rkey = rkey;
   }
-  if (packet.flags & Packet::kHasCold) device.keep_telemetry(qp, packet);
+  if (packet.flags & Packet::kHasCold) keep_telemetry(port, qp, packet);
   return true;
 }
 
 // A WRITE with immediate whose turn has come ends its receive.
-void SelectiveRepeat::complete(Device& device, QueuePair& qp, const SelectiveState::DueReceive& due, Time_ps now_ps) {
+void SelectiveRepeat::complete(Port& port, QueuePair& qp, const SelectiveState::DueReceive& due, Time_ps now_ps) {
   Responder& resp = qp.resp;
   Completion completion;
   completion.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
@@ -101,13 +107,13 @@ void SelectiveRepeat::complete(Device& device, QueuePair& qp, const SelectiveSta
   completion.with_imm = true;
   completion.imm = due.imm;
   completion.solicited = due.solicited;
-  const Time_ps left_ps = device.functions_[qp.function].write_entry(kCqe_B, std::max(now_ps, resp.placed_ps));
-  completion.visible_ps = device.cpu_visible_ps(left_ps, qp.function);
-  device.push_receive_completion(qp, completion);
+  const Time_ps left_ps = port.functions[qp.function].write_entry(kCqe_B, std::max(now_ps, resp.placed_ps));
+  completion.visible_ps = port.completions.visible_ps(left_ps, port.functions[qp.function]);
+  push_receive_completion(port, qp, completion);
 }
 
 // The packet that was expected has come: those behind it that are here already count now.
-void SelectiveRepeat::close_gap(Device& device, QueuePair& qp, Time_ps now_ps) {
+void SelectiveRepeat::close_gap(Port& port, QueuePair& qp, Time_ps now_ps) {
   SelectiveState& state = own_state<SelectiveState>(qp);
   Responder& resp = qp.resp;
   bool moved = false;
@@ -116,52 +122,52 @@ void SelectiveRepeat::close_gap(Device& device, QueuePair& qp, Time_ps now_ps) {
     state.kept.remove(psn);
     if (state.immediates.has(psn)) {
       state.immediates.remove(psn);
-      if (!device.has_receive(qp, now_ps)) {
+      if (!has_receive(port, qp, now_ps)) {
         state.ends.remove(psn);
-        if (moved) device.reply_ack(qp, psn_add(psn, kPsnMask), now_ps);
-        device.not_ready(qp, now_ps);
+        if (moved) reply_ack(port, qp, psn_add(psn, kPsnMask), now_ps);
+        not_ready(port, qp, now_ps);
         return;
       }
-      complete(device, qp, state.due[psn % SelectiveState::kDueReceives], now_ps);
+      complete(port, qp, state.due[psn % SelectiveState::kDueReceives], now_ps);
     }
     resp.expected_psn = psn_add(psn, 1);
     resp.msn = psn_add(resp.msn, 1);
     moved = true;
     if (!state.ends.has(psn)) continue;
     state.ends.remove(psn);
-    device.config_.host.on_write(device.config_.host.self, state.watched_rkey,
-                                 device.cpu_visible_ps(std::max(now_ps, resp.placed_ps), qp.function));
+    port.completions.tell_written(
+        state.watched_rkey, port.completions.visible_ps(std::max(now_ps, resp.placed_ps), port.functions[qp.function]));
   }
   if (state.kept.empty()) state.open = false;
-  if (moved) device.reply_ack(qp, psn_add(resp.expected_psn, kPsnMask), now_ps);
+  if (moved) reply_ack(port, qp, psn_add(resp.expected_psn, kPsnMask), now_ps);
 }
 
-void SelectiveRepeat::report(Device& device, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps) {
+void SelectiveRepeat::report(Port& port, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps) {
   if (first == end) return;
-  ++device.counters.out_of_sequence;
+  ++port.counters.out_of_sequence;
   Reply reply;
   reply.kind = Reply::Kind::kGap;
   reply.psn = first;
   reply.aeth = std::uint32_t{wire::nak_syndrome(wire::NakCode::kPsnSequenceError)} << 24 | end;
-  reply.ready_ps = now_ps + device.config_.model.nak_generation_ps;
-  device.push_reply(qp, reply);
+  reply.ready_ps = now_ps + port.config.model.nak_generation_ps;
+  push_reply(port, qp, reply);
 }
 
 // Every gap before `before`.
-void SelectiveRepeat::report_again(Device& device, QueuePair& qp, std::uint32_t before, Time_ps now_ps) {
+void SelectiveRepeat::report_again(Port& port, QueuePair& qp, std::uint32_t before, Time_ps now_ps) {
   const PsnSet& kept = own_state<SelectiveState>(qp).kept;
   std::uint32_t psn = qp.resp.expected_psn;
   while (psn != before) {
     const std::uint32_t first = psn;
     while (psn != before && !kept.has(psn)) psn = psn_add(psn, 1);
-    report(device, qp, first, psn, now_ps);
+    report(port, qp, first, psn, now_ps);
     while (psn != before && kept.has(psn)) psn = psn_add(psn, 1);
   }
 }
 
 // A gap that is closed before its NAK leaves was only a change of order: an ACK takes its place.
-bool SelectiveRepeat::send_reply(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps) {
-  if (reply.kind != Reply::Kind::kGap) return Device::send_rc_reply(device, qp, reply, now_ps);
+bool SelectiveRepeat::send_reply(Port& port, QueuePair& qp, Reply& reply, Time_ps now_ps) {
+  if (reply.kind != Reply::Kind::kGap) return send_rc_reply(port, qp, reply, now_ps);
   const SelectiveState& state = own_state<SelectiveState>(qp);
   const std::uint32_t expected_psn = qp.resp.expected_psn, end = reply.aeth & kPsnMask;
   std::uint32_t first = psn_before(reply.psn, expected_psn) ? expected_psn : reply.psn;
@@ -169,15 +175,15 @@ bool SelectiveRepeat::send_reply(Device& device, QueuePair& qp, Reply& reply, Ti
   if (!psn_before(first, end)) {
     reply.kind = Reply::Kind::kAck;
     reply.psn = psn_add(expected_psn, kPsnMask);
-    reply.aeth = device.ack_word(qp);
-    return Device::send_rc_reply(device, qp, reply, now_ps);
+    reply.aeth = ack_word(port, qp);
+    return send_rc_reply(port, qp, reply, now_ps);
   }
-  Packet packet = Device::new_packet(qp, Opcode::kAck, first);
+  Packet packet = new_packet(qp, Opcode::kAck, first);
   packet.word |= kSolicited;
   packet.aux = reply.aeth;
-  device.echo_telemetry(qp, packet);
-  ++device.counters.naks_sent;
-  device.put(packet, now_ps);
+  echo_telemetry(port, qp, packet);
+  ++port.counters.naks_sent;
+  put(port, packet, now_ps);
   return true;
 }
 

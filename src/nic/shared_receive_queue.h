@@ -2,10 +2,12 @@
 // message begins. The queue pair holds what it took in its own receive queue, of one place.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "nic/work.h"
 
 namespace weft::nic {
@@ -32,7 +34,10 @@ class SharedReceiveQueue {
     receives_[tail_++ & (receives_.size() - 1)] = request;
     return true;
   }
-  ReceiveRequest pop() { return receives_[head_++ & (receives_.size() - 1)]; }
+  ReceiveRequest pop() {
+    WEFT_CHECK(head_ != tail_, "a receive is taken from an empty shared receive queue");
+    return receives_[head_++ & (receives_.size() - 1)];
+  }
 
   std::uint32_t limit = 0;  // an event when fewer are left; then 0, which means never
   bool live = true;
@@ -42,6 +47,31 @@ class SharedReceiveQueue {
   std::vector<ReceiveRequest> receives_;
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
+};
+
+// Shared receive queues of a device, by number. The lowest number that is free is given to the next.
+class SharedReceiveQueues {
+ public:
+  std::uint32_t create(std::uint32_t entries) {
+    auto place =
+        std::find_if(queues_.begin(), queues_.end(), [](const SharedReceiveQueue& queue) { return !queue.live; });
+    if (place == queues_.end()) place = queues_.insert(queues_.end(), SharedReceiveQueue(entries));
+    *place = SharedReceiveQueue(entries);
+    return static_cast<std::uint32_t>(place - queues_.begin());
+  }
+  bool exists(std::uint32_t srq) const { return srq < queues_.size() && queues_[srq].live; }
+  void destroy(std::uint32_t srq) {
+    WEFT_CHECK(exists(srq), "a shared receive queue is destroyed that does not exist");
+    queues_[srq] = SharedReceiveQueue(1);
+    queues_[srq].live = false;
+  }
+  SharedReceiveQueue& operator[](std::uint32_t srq) {
+    WEFT_CHECK(srq < queues_.size(), "a shared receive queue that nobody has made");
+    return queues_[srq];
+  }
+
+ private:
+  std::vector<SharedReceiveQueue> queues_;
 };
 
 }  // namespace weft::nic

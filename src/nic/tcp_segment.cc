@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "nic/device.h"
 #include "nic/ip_datagram.h"
 #include "nic/psn.h"
+#include "nic/receive.h"
+#include "nic/requester.h"
+#include "nic/transmit.h"
 #include "wire/ethernet.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
@@ -32,18 +34,18 @@ std::uint32_t payload_of_words(const Packet& packet, const TcpWords& words, std:
   return packet.payload_B + 4 * static_cast<std::uint32_t>(packet.header_words - header_words_of(words) - extra_words);
 }
 
-bool send_tcp(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
+bool send_tcp(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
   const std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   const std::uint32_t left_B = request.length_B - offset_B;
   const std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
-  if (!device.fetch(qp, chunk_B, now_ps)) return false;
-  const TcpPort& port = own_state<TcpPort>(qp);
+  if (!fetch_payload(port, qp, chunk_B, now_ps)) return false;
+  const TcpPort& socket = own_state<TcpPort>(qp);
   Packet packet = qp.packet;
   if (request.rkey != 0) packet.flags |= Packet::kRouted;
-  TcpWords& words = engine::own_words<TcpWords>(device.add_cold(packet));
-  words = port.header(port.self, request.wr_id);
+  TcpWords& words = engine::own_words<TcpWords>(add_cold(port, packet));
+  words = socket.header(socket.self, request.wr_id);
   words.sequence += offset_B;
   const bool last = chunk_B == left_B;
   if (!last) words.flags = static_cast<std::uint8_t>(words.flags & ~(wire::kTcpPsh | wire::kTcpFin));
@@ -53,10 +55,10 @@ bool send_tcp(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   packet.payload_B = std::min(chunk_B, kMostPayload_B) & engine::kPayloadMask;
   const std::uint32_t beyond_B = chunk_B > kMostPayload_B ? chunk_B - kMostPayload_B : 0;
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + header_words_of(words) + (beyond_B + 3) / 4);
-  Counters::Traffic& traffic = device.counters.ip_tx;
+  Counters::Traffic& traffic = port.counters.ip_tx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  device.put(packet, now_ps);
+  put(port, packet, now_ps);
   req.high_psn = psn_add(wqe.first_psn, req.tx_packet + 1);
   if (!last) {
     ++req.tx_packet;
@@ -64,21 +66,21 @@ bool send_tcp(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   }
   const std::uint64_t wr_id = request.wr_id;
   req.next_wqe();
-  device.acknowledge(qp, req.high_psn, now_ps);
-  port.sent(port.self, wr_id, now_ps);
+  acknowledge(port, qp, req.high_psn, now_ps);
+  socket.sent(socket.self, wr_id, now_ps);
   return true;
 }
 
-Fate receive_tcp(Device& device, QueuePair& qp, Packet& packet, Time_ps now_ps) {
-  const TcpPort& port = own_state<TcpPort>(qp);
-  if (port.receive == nullptr) return Fate::kUnknownQp;
-  Counters::Traffic& traffic = device.counters.ip_rx;
+Fate receive_tcp(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
+  const TcpPort& socket = own_state<TcpPort>(qp);
+  if (socket.receive == nullptr) return Fate::kUnknownQp;
+  Counters::Traffic& traffic = port.counters.ip_rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;
-  const TcpWords& words = engine::own_words<TcpWords>(device.cold_of(packet));
+  const TcpWords& words = engine::own_words<TcpWords>(cold_of(port, packet));
   const std::uint32_t payload_B = payload_of_words(packet, words, qp.packet.header_words);
-  if (port.receive(port.self, packet, words, payload_B, now_ps)) return Fate::kAccepted;
-  ++device.counters.out_of_buffer;
+  if (socket.receive(socket.self, packet, words, payload_B, now_ps)) return Fate::kAccepted;
+  ++port.counters.out_of_buffer;
   return Fate::kNotReady;
 }
 

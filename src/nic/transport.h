@@ -18,7 +18,7 @@
 
 namespace weft::nic {
 
-class Device;
+struct Port;
 
 struct Transport {
   std::string_view name;
@@ -31,13 +31,13 @@ struct Transport {
   const engine::PacketFormat* format = nullptr;
   // The next packet of `wqe`, which the device has let through. False: nothing was sent, and the queue pair is queued
   // for when something can be, or whatever it waits for will queue it.
-  bool (*send)(Device& device, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) = nullptr;
+  bool (*send)(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) = nullptr;
   // The next packet of `reply`, which is ready; left_B is 0 after its last. False: as above. Null: nothing comes back.
-  bool (*send_reply)(Device& device, QueuePair& qp, Reply& reply, Time_ps now_ps) = nullptr;
+  bool (*send_reply)(Port& port, QueuePair& qp, Reply& reply, Time_ps now_ps) = nullptr;
   // A packet of this transport for this queue pair, from its peer if it has one. Says what became of it.
-  fabric::Fate (*receive)(Device& device, QueuePair& qp, engine::Packet& packet, Time_ps now_ps) = nullptr;
-  // The entry that Device::arm_timer made comes up: Requester::deadline_ps may have moved meanwhile. Null: no timer.
-  void (*on_timer)(Device& device, QueuePair& qp, Time_ps now_ps) = nullptr;
+  fabric::Fate (*receive)(Port& port, QueuePair& qp, engine::Packet& packet, Time_ps now_ps) = nullptr;
+  // The entry that arm_timer() made comes up: Requester::deadline_ps may have moved meanwhile. Null: no timer.
+  void (*on_timer)(Port& port, QueuePair& qp, Time_ps now_ps) = nullptr;
 };
 
 // For Transport::operations, in the order of WrOpcode.

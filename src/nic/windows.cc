@@ -1,6 +1,10 @@
 // Memory windows (IBTA vol 1, 10.6.7): how a queue pair binds them and ends them, in the memory table and in the send
 // queue. A window that is bound reaches the bytes of its region, which stays registered as long.
-#include "nic/device.h"
+#include "base/check.h"
+#include "nic/memory.h"
+#include "nic/recovery.h"
+#include "nic/requester.h"
+#include "nic/transmit.h"
 #include "nic/transport.h"
 
 namespace weft::nic {
@@ -99,21 +103,10 @@ bool MemoryTable::change(std::uint32_t key, std::uint64_t va, std::uint64_t leng
   return true;
 }
 
-bool Device::post_local(std::uint32_t qpn, const SendRequest& request, Time_ps doorbell_ps) {
-  QueuePair& qp = *owner_of(qpn).find_qp(qpn);
-  std::uint32_t psn = qp.req.next_psn;
-  std::uint32_t tail = qp.req.tail;
-  if (!post_send(qpn, request, doorbell_ps)) return false;
-  // It takes no PSN.
-  qp.req.next_psn = psn;
-  qp.req.at(tail).packets = 0;
-  return true;
-}
-
-// Done when everything before it is, and before anything behind it begins. Returns whether a packet was sent: never.
-bool Device::send_local(QueuePair& qp, const SendRequest& request, Time_ps now_ps) {
+// Done when everything before it is, and before anything behind it begins.
+bool send_local(Port& port, QueuePair& qp, const SendRequest& request, Time_ps now_ps) {
   if (!is_local(request.opcode) || !qp.transport->connected) {
-    fail_sending(qp, WcStatus::kLocalQpOperationError, now_ps);
+    fail_sending(port, qp, WcStatus::kLocalQpOperationError, now_ps);
     return false;
   }
   if (qp.req.tx != qp.req.head) return false;  // what acknowledges those before resumes here
@@ -123,16 +116,16 @@ bool Device::send_local(QueuePair& qp, const SendRequest& request, Time_ps now_p
     binding.access.remote_write = (request.compare & kWindowWrite) != 0;
     binding.access.remote_read = (request.compare & kWindowRead) != 0;
     binding.access.remote_atomic = (request.compare & kWindowAtomic) != 0;
-    done = memory_.bind(binding);
+    done = port.memory.bind(binding);
   } else {
-    done = memory_.invalidate_window(request.rkey, qp.pd, qp.qpn);
+    done = port.memory.invalidate_window(request.rkey, qp.pd, qp.qpn);
   }
   if (!done) {
-    fail_send_queue(qp, WcStatus::kWindowBindError, now_ps);
+    fail_send_queue(port, qp, WcStatus::kWindowBindError, now_ps);
     return false;
   }
-  finish_head(qp, WcStatus::kSuccess, now_ps, 0);
-  if (qp.req.tx != qp.req.tail) queue_request(qp, now_ps);
+  finish_head(port, qp, WcStatus::kSuccess, now_ps, 0);
+  if (qp.req.tx != qp.req.tail) queue_request(port, qp, now_ps);
   return false;
 }
 

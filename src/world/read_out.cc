@@ -63,11 +63,11 @@ void read_out(World& world, std::span<const std::unique_ptr<ActiveWorkload>> wor
       outcome.peer = world.book()[world.peer(port)].name;
       outcome.address = address_text(world.book()[port]);
       outcome.rate_bps = world.rate_bps(port);
-      outcome.counters = device->counters;
-      outcome.pauses = device->pause_log();
-      read_pauses(device->pause(), result.end_ps, outcome);
+      outcome.counters = device->counters();
+      outcome.pauses = device->pauses().log();
+      read_pauses(device->pauses().received(), result.end_ps, outcome);
       for (std::size_t c = 0; c < fabric::kClasses; ++c)
-        outcome.counters.tx_pause_ps[c] = device->pause_tx_ps(c, result.end_ps);
+        outcome.counters.tx_pause_ps[c] = device->pauses().sent_ps(c, result.end_ps);
       result.ports.push_back(std::move(outcome));
     }
   }

@@ -186,7 +186,7 @@ void read_receiver(World& world, std::uint32_t port, nic::Device& device, RunRes
     nic::PcieTimes times = function.write_times();
     double own_ps = 0;
     for (Time_ps time_ps : times) own_ps += static_cast<double>(time_ps);
-    auto line_ps = static_cast<Time_ps>(ps_per_B * static_cast<double>(device.counters.rx().bytes) * own_ps / all_ps);
+    auto line_ps = static_cast<Time_ps>(ps_per_B * static_cast<double>(device.counters().rx().bytes) * own_ps / all_ps);
     for (Time_ps& time_ps : times) {
       const Time_ps part_ps = std::min(line_ps, time_ps);
       time_ps -= part_ps;

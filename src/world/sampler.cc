@@ -189,16 +189,16 @@ void Sampler::read_nics() {
   for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
     const nic::Device* device = world_.device(port);
     if (device == nullptr || !world_.has_cable(port)) continue;
-    const nic::Counters& n = device->counters;
+    const nic::Counters& n = device->counters();
     for (std::size_t c = 0; c < fabric::kClasses; ++c) {
       put(n.priorities[c].tx.bytes);
       put(n.priorities[c].rx.bytes);
-      put(device->pause().total_ps(c, next_ps_));
-      Time_ps tx_ps = device->pause_tx_ps(c, next_ps_);
+      put(device->pauses().received().total_ps(c, next_ps_));
+      Time_ps tx_ps = device->pauses().sent_ps(c, next_ps_);
       stopped_ = stopped_ || tx_ps != n.tx_pause_ps[c];
       put(tx_ps);
     }
-    stopped_ = stopped_ || device->pause().blocked() != 0;
+    stopped_ = stopped_ || device->pauses().received().blocked() != 0;
     put(n.np_cnp_sent);
     put(n.rp_cnp_handled);
   }

@@ -14,6 +14,7 @@
 #include "fuzz/fuzz_input.h"
 #include "fuzz/targets.h"
 #include "nic/device.h"
+#include "nic/shared_receives.h"
 #include "support/models.h"
 #include "support/roce_record.h"
 
@@ -263,7 +264,7 @@ class World {
     program.host = host;
     program.pd = static_cast<std::uint32_t>(programs_.size() + 1);
     program.cq = device(program).create_cq(64);
-    program.srq = device(program).create_srq(16);
+    program.srq = nic::SharedReceives(device(program)).create(16);
     register_memory(program);
     programs_.push_back(std::move(program));
   }
@@ -377,7 +378,7 @@ class World {
     if (request.length_B < 64) request.length_B = 4096;
     program.local->may_write(request.va, request.length_B);
     if (qp.shares) {
-      device(qp).post_srq_receive(program.srq, request);
+      nic::SharedReceives(device(qp)).post(program.srq, request);
     } else {
       device(qp).post_receive(qp.qpn, request);
     }
@@ -459,7 +460,7 @@ class World {
       device(qp).destroy_qp(qp.qpn);
       qp.alive = false;
     }
-    WEFT_CHECK(device(program).destroy_srq(program.srq) && device(program).destroy_cq(program.cq), "nobody uses them");
+    WEFT_CHECK(nic::SharedReceives(device(program)).destroy(program.srq) && device(program).destroy_cq(program.cq), "nobody uses them");
     device(program).memory().remove(program.open->key);
     device(program).memory().remove(program.local->key);
   }

@@ -132,10 +132,10 @@ Measured measure(const support::DcqcnLink& link, int flows, Time_ps settle_ps, T
   std::vector<double> before_B;
   std::uint64_t cnps_before = 0;
   auto sent_B = [&](int i) {  // on the line
-    const auto tx = world.device(static_cast<std::uint32_t>(i))->counters.tx();
+    const auto tx = world.device(static_cast<std::uint32_t>(i))->counters().tx();
     return static_cast<double>(tx.bytes + tx.packets * 24);
   };
-  auto cnps = [&] { return world.device(port)->counters.np_cnp_sent; };
+  auto cnps = [&] { return world.device(port)->counters().np_cnp_sent; };
   for (int i = 0; i < flows; ++i) before_B.push_back(sent_B(i));
   cnps_before = cnps();
   std::vector<double> samples;
@@ -313,7 +313,7 @@ TEST(Theory, MarksFollowRampPacketByPacket) {
     }
     const fabric::SwitchPortCounters counters = world.fabric_switch(0).counters(2);
     EXPECT_EQ(counters.ecn_marked[kQueue], in_all);
-    EXPECT_EQ(world.device(2)->counters.np_ecn_marked_roce_packets, in_all);
+    EXPECT_EQ(world.device(2)->counters().np_ecn_marked_roce_packets, in_all);
   }
 }
 

@@ -125,9 +125,9 @@ void check_pauses(FabricRun& run) {
     const nic::Device* device = world.device(port);
     if (device == nullptr) continue;
     const std::string who = fmt::format("host port {}", port);
-    for (const auto& [key, is_open] : check_pause_log(device->pause_log(), run.at_rest(), who)) {
+    for (const auto& [key, is_open] : check_pause_log(device->pauses().log(), run.at_rest(), who)) {
       if (std::get<2>(key)) continue;
-      EXPECT_EQ((device->pause().blocked() >> std::get<1>(key) & 1) != 0, is_open) << who;
+      EXPECT_EQ((device->pauses().received().blocked() >> std::get<1>(key) & 1) != 0, is_open) << who;
     }
   }
 }
@@ -140,7 +140,7 @@ void check_rest(FabricRun& run) {
   }
   for (std::uint32_t port = 0; port < run.world().port_count(); ++port) {
     if (nic::Device* device = run.world().device(port)) {
-      EXPECT_EQ(device->pause().blocked(), 0) << "host port " << port;
+      EXPECT_EQ(device->pauses().received().blocked(), 0) << "host port " << port;
     }
   }
   std::size_t pairs = 0;

@@ -59,9 +59,9 @@ class FabricRun {
     for (std::uint32_t port = 0; port < world_.port_count(); ++port) {
       nic::Device* device = world_.device(port);
       if (device == nullptr) continue;
-      add(device->counters);
-      add_pauses(device->pause());
-      add_log(device->pause_log());
+      add(device->counters());
+      add_pauses(device->pauses().received());
+      add_log(device->pauses().log());
     }
     for (std::uint32_t s = 0; s < world_.switch_count(); ++s) add_switch(world_.fabric_switch(s));
     for (const lab::WorldLink& link : world_.links()) {
@@ -92,8 +92,8 @@ class FabricRun {
       nic::Device* device = world_.device(port);
       if (device == nullptr) continue;
       start();
-      add(device->counters);
-      add_log(device->pause_log());
+      add(device->counters());
+      add_log(device->pauses().log());
       all[world_.book()[port].name] = state_;
     }
     for (std::uint32_t s = 0; s < world_.switch_count(); ++s) {

@@ -5,6 +5,7 @@
 #include "support/bytes.h"
 #include "support/rc_pair.h"
 #include "support/roce_record.h"
+#include "wire/aeth_syndrome.h"
 
 namespace weft::support {
 

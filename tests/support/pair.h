@@ -163,7 +163,7 @@ class Pair {
 
   Node& node(std::uint32_t side) { return *nodes_[side]; }
   nic::Device& device(std::uint32_t side) { return nodes_[side]->device(); }
-  nic::Counters& counters(std::uint32_t side) { return device(side).counters; }
+  const nic::Counters& counters(std::uint32_t side) { return device(side).counters(); }
   fabric::LinkDirection& link(std::uint32_t from) { return *links_[from]; }
   engine::Engine& engine() { return engine_; }
   // Frames that left a side, in order; those that a fault dropped are among them.

@@ -6,8 +6,13 @@
 #include <algorithm>
 #include <bit>
 
-#include "nic/device.h"
 #include "nic/psn.h"
+#include "nic/receive.h"
+#include "nic/recovery.h"
+#include "nic/reply.h"
+#include "nic/requester.h"
+#include "nic/responder.h"
+#include "nic/transmit.h"
 #include "nic/transport.h"
 
 namespace weft::support::selective_repeat {
@@ -47,7 +52,7 @@ inline std::uint64_t shifted(std::uint64_t map, std::uint32_t by) {
   return by >= 64 ? 0 : map >> by;
 }
 
-inline bool send(nic::Device& device, nic::QueuePair& qp, nic::SendWqe& wqe, Time_ps now_ps) {
+inline bool send(nic::Port& port, nic::QueuePair& qp, nic::SendWqe& wqe, Time_ps now_ps) {
   nic::Requester& req = qp.req;
   State& state = nic::own_state<State>(qp);
   std::uint32_t psn = nic::psn_add(wqe.first_psn, req.tx_packet);
@@ -56,15 +61,15 @@ inline bool send(nic::Device& device, nic::QueuePair& qp, nic::SendWqe& wqe, Tim
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t left_B = wqe.request.length_B - offset_B;
   std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
-  if (!device.fetch(qp, chunk_B, now_ps)) return false;
+  if (!fetch_payload(port, qp, chunk_B, now_ps)) return false;
   Packet packet = qp.packet;
   packet.word = psn << 8 | kData;
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + kDataHeader_words);
   packet.payload_B = chunk_B & engine::kPayloadMask;
-  engine::own_words<Where>(device.add_cold(packet)) = {wqe.request.remote_va + offset_B, wqe.request.rkey};
-  if (!device.add_payload(packet, wqe.request.lkey, wqe.request.local_va + offset_B)) {
-    device.drop_unsent(packet);
-    device.fail_send_queue(qp, nic::WcStatus::kLocalProtectionError, now_ps);
+  engine::own_words<Where>(add_cold(port, packet)) = {wqe.request.remote_va + offset_B, wqe.request.rkey};
+  if (!add_payload(port, packet, wqe.request.lkey, wqe.request.local_va + offset_B)) {
+    drop_unsent(port, packet);
+    fail_send_queue(port, qp, nic::WcStatus::kLocalProtectionError, now_ps);
     return false;
   }
   bool again = nic::psn_before(psn, req.high_psn);
@@ -74,11 +79,11 @@ inline bool send(nic::Device& device, nic::QueuePair& qp, nic::SendWqe& wqe, Tim
   } else {
     req.high_psn = nic::psn_add(psn, 1);
   }
-  device.put(packet, now_ps);
-  if (req.deadline_ps == kNever_ps) device.arm_timer(qp, now_ps);
+  put(port, packet, now_ps);
+  if (req.deadline_ps == kNever_ps) arm_timer(port, qp, now_ps);
   if (again || state.resend != 0) {
     auto first = static_cast<std::uint32_t>(std::countr_zero(state.resend));
-    device.go_back(qp, state.resend == 0 ? req.high_psn : nic::psn_add(req.una_psn, first), now_ps);
+    go_back(port, qp, state.resend == 0 ? req.high_psn : nic::psn_add(req.una_psn, first), now_ps);
   } else if (chunk_B == left_B) {
     req.next_wqe();
   } else {
@@ -87,27 +92,27 @@ inline bool send(nic::Device& device, nic::QueuePair& qp, nic::SendWqe& wqe, Tim
   return true;
 }
 
-inline bool send_reply(nic::Device& device, nic::QueuePair& qp, nic::Reply&, Time_ps now_ps) {
+inline bool send_reply(nic::Port& port, nic::QueuePair& qp, nic::Reply&, Time_ps now_ps) {
   Packet packet = qp.packet;
   packet.word = qp.resp.expected_psn << 8 | kAck;
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + kAckHeader_words);
-  engine::own_words<Map>(device.add_cold(packet)) = {nic::own_state<State>(qp).arrived};
-  device.put(packet, now_ps);
+  engine::own_words<Map>(add_cold(port, packet)) = {nic::own_state<State>(qp).arrived};
+  put(port, packet, now_ps);
   return true;
 }
 
-inline Fate receive_data(nic::Device& device, nic::QueuePair& qp, Packet& packet, Time_ps now_ps) {
+inline Fate receive_data(nic::Port& port, nic::QueuePair& qp, Packet& packet, Time_ps now_ps) {
   nic::Responder& resp = qp.resp;
   std::uint64_t& arrived = nic::own_state<State>(qp).arrived;
   std::uint32_t ahead = nic::psn_distance(sequence_of(packet), resp.expected_psn);
   bool known = ahead >= nic::kPsnHalf || (shifted(arrived, ahead) & 1) != 0;
   if (!known && ahead >= kWindow) return Fate::kOutOfSequence;
   if (!known) {
-    const Where& where = engine::own_words<Where>(device.cold_of(packet));
+    const Where& where = engine::own_words<Where>(cold_of(port, packet));
     resp.is_write = true;
     resp.aim(where.va, where.rkey, packet.payload_B);
-    if (device.place(qp, packet, now_ps) != nic::Device::Placed::kDone) {
-      device.enter_error(qp, now_ps);
+    if (place_payload(port, qp, packet, now_ps) != nic::Placed::kDone) {
+      enter_error(port, qp, now_ps);
       return Fate::kRefused;
     }
     arrived |= std::uint64_t{1} << ahead;
@@ -117,18 +122,18 @@ inline Fate receive_data(nic::Device& device, nic::QueuePair& qp, Packet& packet
   }
   nic::Reply reply;
   reply.ready_ps = now_ps;
-  if (resp.reply_head == resp.reply_tail) device.push_reply(qp, reply);
+  if (resp.reply_head == resp.reply_tail) push_reply(port, qp, reply);
   return known ? Fate::kDuplicate : Fate::kAccepted;
 }
 
-inline Fate receive_ack(nic::Device& device, nic::QueuePair& qp, const Packet& packet, Time_ps now_ps) {
+inline Fate receive_ack(nic::Port& port, nic::QueuePair& qp, const Packet& packet, Time_ps now_ps) {
   nic::Requester& req = qp.req;
   State& state = nic::own_state<State>(qp);
   std::uint32_t next_psn = sequence_of(packet);
   std::uint32_t moved = nic::psn_distance(next_psn, req.una_psn);
   if (moved > nic::psn_distance(req.high_psn, req.una_psn)) return Fate::kStaleResponse;
-  device.acknowledge(qp, next_psn, now_ps);
-  state.acked = shifted(state.acked, moved) | engine::own_words<Map>(device.cold_of(packet)).arrived;
+  acknowledge(port, qp, next_psn, now_ps);
+  state.acked = shifted(state.acked, moved) | engine::own_words<Map>(cold_of(port, packet)).arrived;
   state.repeated = shifted(state.repeated, moved);
   // What has not arrived though something behind it has, is lost.
   std::uint64_t behind = state.acked == 0 ? 0 : std::bit_floor(state.acked) - 1;
@@ -137,24 +142,24 @@ inline Fate receive_ack(nic::Device& device, nic::QueuePair& qp, const Packet& p
   state.resend = (shifted(state.resend, moved) | lost) & ~state.acked;
   if (state.resend != 0) {
     auto first = static_cast<std::uint32_t>(std::countr_zero(state.resend));
-    device.go_back(qp, nic::psn_add(req.una_psn, first), now_ps);
+    go_back(port, qp, nic::psn_add(req.una_psn, first), now_ps);
   } else if (req.tx != req.tail) {
-    device.queue_request(qp, now_ps);
+    queue_request(port, qp, now_ps);
   }
   return Fate::kAccepted;
 }
 
-inline Fate receive(nic::Device& device, nic::QueuePair& qp, Packet& packet, Time_ps now_ps) {
+inline Fate receive(nic::Port& port, nic::QueuePair& qp, Packet& packet, Time_ps now_ps) {
   if (qp.state != nic::QpState::kRts) return Fate::kUnknownQp;
-  return kind_of(packet) == kData ? receive_data(device, qp, packet, now_ps) : receive_ack(device, qp, packet, now_ps);
+  return kind_of(packet) == kData ? receive_data(port, qp, packet, now_ps) : receive_ack(port, qp, packet, now_ps);
 }
 
 // Nothing has moved for the ACK timeout: a packet that was retransmitted was lost again, or every acknowledgement was.
-inline void on_timer(nic::Device& device, nic::QueuePair& qp, Time_ps now_ps) {
-  if (!device.timer_is_due(qp, now_ps)) return;
+inline void on_timer(nic::Port& port, nic::QueuePair& qp, Time_ps now_ps) {
+  if (!timer_is_due(port, qp, now_ps)) return;
   nic::own_state<State>(qp).resend |= 1;
-  device.go_back(qp, qp.req.una_psn, now_ps);
-  device.arm_timer(qp, now_ps);
+  go_back(port, qp, qp.req.una_psn, now_ps);
+  arm_timer(port, qp, now_ps);
 }
 
 inline engine::PacketDescription describe(const Packet& packet) {

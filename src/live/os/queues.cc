@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "live/os/node.h"
+#include "nic/shared_receives.h"
 #include "wire/ipv6.h"
 
 namespace weft::live {
@@ -219,7 +220,7 @@ void Node::post_shared(PostQueue& queue, std::uint32_t number) {
   queue.free_slots.pop_back();
   queue.fill(index, number);
   nic::ReceiveRequest request = receive_request(queue, index, index);
-  if (!host_.device(queue.device).post_srq_receive(queue.srq->nic_srq, request)) end_shared(queue, index);
+  if (!nic::SharedReceives(host_.device(queue.device)).post(queue.srq->nic_srq, request)) end_shared(queue, index);
 }
 
 // The library counts how many have ended: so many more may be posted.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "live/verbs/service.h"
+#include "nic/shared_receives.h"
 #include "verbs/extended_protocol.h"
 
 namespace weft::live {
@@ -130,7 +131,7 @@ Reply VerbsService::create_xrc_srq(Process& process, const Request& request) {
   }
   srq->xrcd = ask.xrcd;
   srq->cq = ask.cq;
-  device(srq->device)->set_xrc_queue(srq->nic_srq, xrcd->second.number, cq->second->nic_cq, srq->pd);
+  nic::SharedReceives(*device(srq->device)).set_xrc_queue(srq->nic_srq, xrcd->second.number, cq->second->nic_cq, srq->pd);
   Reply answer = Reply::of(verbs::XrcSrqInfo{srq->receive.ring.info, nic::kFirstXrcSrq + srq->nic_srq});
   give(answer, srq->memory);
   return answer;
@@ -153,7 +154,7 @@ Reply VerbsService::create_xrc_target(Process& process, const Request& request) 
   qp->cookie = ask.cookie;
   nic::Device& nic = *device(qp->device);
   qp->qpn = nic.create_qp(nic::QpType::kXrc, nic::kNoCq, nic::kNoCq, 1, 1);
-  nic.set_xrc_target(qp->qpn, xrcd->second.number);
+  nic::SharedReceives(nic).set_xrc_target(qp->qpn, xrcd->second.number);
   process.qp_by_number[{qp->device, qp->qpn}] = qp.get();
   verbs::QpInfo info{};
   info.qpn = qp->qpn;

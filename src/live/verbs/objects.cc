@@ -7,6 +7,7 @@
 
 #include "live/verbs/service.h"
 #include "nic/device_control.h"
+#include "nic/shared_receives.h"
 
 namespace weft::live {
 
@@ -186,7 +187,7 @@ void VerbsService::destroy_qp(Process& process, VerbsQp& qp) {
 }
 
 bool VerbsService::destroy_srq(Process& process, VerbsSrq& srq) {
-  if (!device(srq.device)->destroy_srq(srq.nic_srq)) return false;
+  if (!nic::SharedReceives(*device(srq.device)).destroy(srq.nic_srq)) return false;
   forget_events(process, srq.device, verbs::Kind::kSrq, srq.handle);
   destroy_queue(process, srq.receive);
   process.srqs.erase(srq.handle);
@@ -337,7 +338,7 @@ void VerbsService::forget(Process& process) {
   for (auto& [handle, qp] : process.qps) destroy_qp(process, *qp);
   process.qps.clear();
   for (auto& [handle, srq] : process.srqs) {
-    device(srq->device)->destroy_srq(srq->nic_srq);
+    nic::SharedReceives(*device(srq->device)).destroy(srq->nic_srq);
     destroy_queue(process, srq->receive);
   }
   process.srqs.clear();

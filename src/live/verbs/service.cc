@@ -1,4 +1,5 @@
 #include "live/verbs/service.h"
+#include "nic/shared_receives.h"
 
 #include <infiniband/verbs.h>
 #include <sys/eventfd.h>
@@ -146,7 +147,7 @@ Reply VerbsService::make_srq(Process& process, const verbs::CreateSrq& ask, Verb
   srq->receive.pd = ask.pd;
   if (srq->memory.data() == nullptr || !make_queue(process, srq->receive, info, srq->memory.data()))
     return Reply::failed(ENOMEM);
-  srq->nic_srq = device(srq->device)->create_srq(entries);
+  srq->nic_srq = nic::SharedReceives(*device(srq->device)).create(entries);
   made = srq.get();
   process.srqs[srq->handle] = std::move(srq);
   return Reply::of(made->receive.ring.info);
@@ -158,7 +159,7 @@ Reply VerbsService::modify_srq(Process& caller, const Request& request, Time_ps 
   Process& process = holder_of(caller, verbs::Kind::kSrq, ask.srq);
   auto found = process.srqs.find(ask.srq);
   if (found == process.srqs.end() || ask.limit > found->second->receive.ring.info.entries) return Reply::failed(EINVAL);
-  device(found->second->device)->set_srq_limit(found->second->nic_srq, ask.limit, now_ps);
+  nic::SharedReceives(*device(found->second->device)).set_limit(found->second->nic_srq, ask.limit, now_ps);
   return {};
 }
 
@@ -168,7 +169,7 @@ Reply VerbsService::query_srq(Process& caller, const Request& request) {
   Process& process = holder_of(caller, verbs::Kind::kSrq, ask.handle);
   auto found = process.srqs.find(ask.handle);
   if (found == process.srqs.end()) return Reply::failed(EINVAL);
-  return Reply::of(verbs::SrqLimit{device(found->second->device)->srq(found->second->nic_srq).limit});
+  return Reply::of(verbs::SrqLimit{nic::SharedReceives(*device(found->second->device)).at(found->second->nic_srq).limit});
 }
 
 Reply VerbsService::create_qp(Process& process, const Request& request) {

@@ -56,12 +56,12 @@ lab::PortOutcome count(lab::World& world, const NodePort& port, Time_ps now_ps) 
   outcome.name = world.book()[port.port].name;
   outcome.device = device.name();
   outcome.rate_bps = world.rate_bps(port.port);
-  outcome.counters = device.counters;
+  outcome.counters = device.counters();
   for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    outcome.pause_rx[c] = device.pause().frames(c);
-    outcome.pause_rx_transitions[c] = device.pause().transitions(c);
-    outcome.pause_rx_ps[c] = device.pause().total_ps(c, now_ps);
-    outcome.counters.tx_pause_ps[c] = device.pause_tx_ps(c, now_ps);
+    outcome.pause_rx[c] = device.pauses().received().frames(c);
+    outcome.pause_rx_transitions[c] = device.pauses().received().transitions(c);
+    outcome.pause_rx_ps[c] = device.pauses().received().total_ps(c, now_ps);
+    outcome.counters.tx_pause_ps[c] = device.pauses().sent_ps(c, now_ps);
   }
   return outcome;
 }

@@ -189,9 +189,9 @@ void CollectiveEngine::add_network(const MessageLoad& load, const std::array<std
   double line_B = static_cast<double>(load.messages) * (kRethOverhead_B + kImmediateOverhead_B);
   for (const auto& [size_B, packets] : load.packets) {
     line_B += static_cast<double>(packets) * framed_B(size_B, size_B, 0);
-    add(nic::read_load(send.device->function(in_host ? send.host_function : send.function), size_B), packets,
+    add(nic::read_load(send.device->port().functions[in_host ? send.host_function : send.function], size_B), packets,
         from + ", reads");
-    add(nic::write_load(receive.device->function(receive.function), size_B), packets, to + ", writes");
+    add(nic::write_load(receive.device->port().functions[receive.function], size_B), packets, to + ", writes");
   }
   const auto line_ps = [&](fabric::LinkDirection& link, std::uint32_t parts) {
     return line_B * static_cast<double>(link.timing().ps_per_byte) / parts;

@@ -13,8 +13,8 @@ Surroundings surroundings_of(const AccountEnd& receiver, const CountLosses& loss
   for (nic::Device* port : {&device, device.sibling()}) {
     if (port == nullptr) continue;
     for (std::size_t c = 0; c < fabric::kPauseClasses; ++c)
-      around.paused_ps = std::max(around.paused_ps, port->pause_tx_ps(c, port->last_event_ps()));
-    around.discards += port->counters.rx_discards_phy;
+      around.paused_ps = std::max(around.paused_ps, port->pauses().sent_ps(c, port->last_event_ps()));
+    around.discards += port->counters().rx_discards_phy;
   }
   around.write_times = nic::DeviceControl(device).function_of(receiver.qpn).write_times();
   if (losses) around.lost = losses();
@@ -23,7 +23,7 @@ Surroundings surroundings_of(const AccountEnd& receiver, const CountLosses& loss
 
 void add_surroundings(PortAccount& account, const AccountEnd& sender, const AccountEnd& receiver,
                       const Surroundings& before, const CountLosses& losses, std::uint64_t payload_B) {
-  account.line_rate_bps = sender.ports * sender.device->congestion_environment(sender.qpn).line_rate_bps;
+  account.line_rate_bps = sender.ports * sender.device->port().line_rate_bps;
   const double line_ps_per_B = 8e12 / static_cast<double>(account.line_rate_bps);
   nic::PcieTimes idle_ps{};
   const auto first = static_cast<std::size_t>(nic::Wait::kPcie);
@@ -53,7 +53,7 @@ void add_surroundings(PortAccount& account, const AccountEnd& sender, const Acco
 FlowAccount::FlowAccount(const AccountEnd& sender, const AccountEnd& receiver, const CountLosses& losses)
     : sender_{&sender.device->owner_of(sender.qpn), sender.qpn},
       receiver_(receiver),
-      before_(sender_.device->counters),
+      before_(sender_.device->counters()),
       around_(surroundings_of(receiver, losses)) {
   const nic::Requester& requester = sender.device->qp(sender.qpn).req;
   const Time_ps ready_ps = requester.wqes[requester.head & requester.mask].ready_ps;
@@ -62,7 +62,7 @@ FlowAccount::FlowAccount(const AccountEnd& sender, const AccountEnd& receiver, c
 }
 
 void FlowAccount::end(const CountLosses& losses, Time_ps elapsed_ps, std::uint64_t payload_B) {
-  account_ = account_between(before_, sender_.device->counters);
+  account_ = account_between(before_, sender_.device->counters());
   account_.resent_packets = sender_.device->qp(sender_.qpn).retransmitted_packets;  // those of others are other traffic
   account_.elapsed_ps = elapsed_ps;
   account_.payload_B = payload_B;

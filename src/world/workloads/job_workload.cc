@@ -94,8 +94,8 @@ std::string JobWorkload::port_reason(World& world, const workload::JobGroup& gro
       Used used{port_name(world.lab(), all[i]), rate_bps_of(world, all[i]), 0, 0};
       for (const nic::Device* port : {device, device->sibling()}) {
         if (port == nullptr) continue;
-        used.retransmitted += port->counters.retransmitted_packets;
-        used.cnps += port->counters.rp_cnp_handled;
+        used.retransmitted += port->counters().retransmitted_packets;
+        used.cnps += port->counters().rp_cnp_handled;
       }
       ports.push_back(std::move(used));
     }

@@ -7,6 +7,7 @@
 
 #include "nic/psn.h"
 #include "support/injecting_pair.h"
+#include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
 namespace {

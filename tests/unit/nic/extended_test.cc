@@ -1,6 +1,7 @@
 // XRC: requests that name a shared receive queue, and targets that serve several of them.
 #include <gtest/gtest.h>
 
+#include "nic/shared_receives.h"
 #include "support/rc_pair.h"
 #include "wire/roce_frame.h"
 
@@ -22,11 +23,11 @@ struct Extended : Pair {
   explicit Extended(RcOptions o = {}) : Pair(o.pair), options(o) {
     initiator = device(0).create_qp(QpType::kXrc, node(0).send_cq, node(0).send_cq, 64, 1);
     target = device(1).create_qp(QpType::kXrc, kNoCq, kNoCq, 1, 1);
-    device(1).set_xrc_target(target, kDomain);
+    SharedReceives(device(1)).set_xrc_target(target, kDomain);
     other_cq = device(1).create_cq(64);
     for (std::uint32_t i = 0; i < 3; ++i) {
-      srqs[i] = device(1).create_srq(8);
-      device(1).set_xrc_queue(srqs[i], i < 2 ? kDomain : kDomain + 1, i == 0 ? node(1).receive_cq : other_cq, 0);
+      srqs[i] = SharedReceives(device(1)).create(8);
+      SharedReceives(device(1)).set_xrc_queue(srqs[i], i < 2 ? kDomain : kDomain + 1, i == 0 ? node(1).receive_cq : other_cq, 0);
     }
     up();
   }
@@ -44,7 +45,7 @@ struct Extended : Pair {
     }
   }
   bool receive(std::uint32_t which, std::uint64_t wr_id, std::uint64_t offset = 0) {
-    return device(1).post_srq_receive(srqs[which], {wr_id, node(1).va() + offset, node(1).key, 4096});
+    return SharedReceives(device(1)).post(srqs[which], {wr_id, node(1).va() + offset, node(1).key, 4096});
   }
   void post(WrOpcode opcode, std::uint32_t length_B, std::uint32_t srq, Time_ps at_ps = 0, std::uint64_t remote = 0) {
     SendRequest r;
@@ -152,7 +153,7 @@ TEST(Xrc, LostPacketsAndEmptyQueuesAreRepeated) {
 // The memory that a request names must be of the queue's protection domain.
 TEST(Xrc, MemoryIsCheckedByDomainOfQueue) {
   Extended pair;
-  pair.device(1).set_xrc_queue(pair.srqs[1], kDomain, pair.other_cq, 9);
+  SharedReceives(pair.device(1)).set_xrc_queue(pair.srqs[1], kDomain, pair.other_cq, 9);
   pair.post(WrOpcode::kWrite, 100, pair.srqs[0]);
   pair.post(WrOpcode::kWrite, 100, pair.srqs[1], us(10));
   pair.run();
@@ -167,7 +168,7 @@ TEST(Xrc, QueuesEndBeforeTarget) {
   pair.receive(0, 1);
   pair.post(WrOpcode::kSend, 3000, pair.srqs[0]);
   pair.run();
-  EXPECT_TRUE(pair.device(1).destroy_srq(pair.srqs[0])) << "no message is in it";
+  EXPECT_TRUE(SharedReceives(pair.device(1)).destroy(pair.srqs[0])) << "no message is in it";
   EXPECT_TRUE(pair.device(1).destroy_cq(pair.node(1).receive_cq));
   EXPECT_TRUE(pair.device(1).destroy_qp(pair.target));
 }
@@ -180,9 +181,9 @@ TEST(Xrc, BegunMessageHoldsItsQueue) {
   pair.receive(0, 1);
   pair.post(WrOpcode::kSend, 3000, pair.srqs[0]);
   pair.node(1).at(us(50), [&] {
-    EXPECT_FALSE(pair.device(1).destroy_srq(pair.srqs[0]));
+    EXPECT_FALSE(SharedReceives(pair.device(1)).destroy(pair.srqs[0]));
     EXPECT_TRUE(pair.device(1).modify(pair.target, QpState::kErr, {}, us(50)));
-    EXPECT_TRUE(pair.device(1).destroy_srq(pair.srqs[0]));
+    EXPECT_TRUE(SharedReceives(pair.device(1)).destroy(pair.srqs[0]));
   });
   pair.run();
   auto flushed = pair.node(1).poll(pair.node(1).receive_cq);

@@ -1,6 +1,7 @@
 // What a step of the state machine needs, what it changes, and the limits that it sets. The arrows: device_test.cc.
 #include <gtest/gtest.h>
 
+#include "nic/reaction_point.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -156,10 +157,10 @@ TEST(Modify, WindowIgnoresPathMtuOfOtherQueuePair) {
               pair.device(side).create_qp(QpType::kRc, pair.node(side).send_cq, pair.node(side).receive_cq, 16, 16);
           for (QpState to : {QpState::kInit, QpState::kRtr, QpState::kRts})
             ASSERT_TRUE(pair.device(side).modify(qpn, to, attributes));
-          EXPECT_EQ(pair.device(side).congestion_environment(qpn).mtu_B, 256U);
+          EXPECT_EQ(environment_of(pair.device(side).port(), pair.device(side).qp(qpn)).mtu_B, 256U);
         }
       }
-      EXPECT_EQ(pair.device(0).congestion_environment(pair.qp[0]).mtu_B, 1024U);
+      EXPECT_EQ(environment_of(pair.device(0).port(), pair.device(0).qp(pair.qp[0])).mtu_B, 1024U);
       pair.post(WrOpcode::kWrite, 500 * 1024);
       pair.run();
       for (const support::Frame& frame : pair.sent(0)) times[others].push_back(frame.time_ps);

@@ -71,9 +71,9 @@ TEST(PortFlowControl, PauseTakesEffectAfterFrameInFlightAndExpires) {
   EXPECT_LT(last_ps, us(10) + kActs_ps) << "nothing starts from then on";
   EXPECT_GE(last_ps, us(10) + kActs_ps - kLine_ps) << "what has started is the frame before";
   EXPECT_EQ(next_ps, us(10) + kActs_ps + 1000 * kQuantum_ps);
-  EXPECT_EQ(pair.device(0).pause().frames(3), 1U);
-  EXPECT_EQ(pair.device(0).pause().transitions(3), 1U);
-  EXPECT_EQ(pair.device(0).pause().total_ps(3, ms(1)), 1000 * kQuantum_ps);
+  EXPECT_EQ(pair.device(0).pauses().received().frames(3), 1U);
+  EXPECT_EQ(pair.device(0).pauses().received().transitions(3), 1U);
+  EXPECT_EQ(pair.device(0).pauses().received().total_ps(3, ms(1)), 1000 * kQuantum_ps);
   EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
   EXPECT_TRUE(pair.ledger_balances());
   EXPECT_EQ(pair.link(1).received.of(fabric::Fate::kPause), 1U);
@@ -87,7 +87,7 @@ TEST(PortFlowControl, PauseOfOtherPriorityStopsNothing) {
   pair.run();
   auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
   EXPECT_LE(next_ps - last_ps, kLine_ps + 16 * 80) << "line rate; the first frame has a RETH";
-  EXPECT_EQ(pair.device(0).pause().transitions(4), 1U);
+  EXPECT_EQ(pair.device(0).pauses().received().transitions(4), 1U);
 }
 
 // `weft set`: the queue pair is connected, and waits for the class that is stopped.
@@ -126,7 +126,7 @@ TEST(PortFlowControl, PriorityWithoutPfcIgnoresPause) {
   pair.run();
   auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
   EXPECT_LE(next_ps - last_ps, kLine_ps + 16 * 80);
-  EXPECT_EQ(pair.device(0).pause().frames(3), 1U);
+  EXPECT_EQ(pair.device(0).pauses().received().frames(3), 1U);
 }
 
 TEST(PortFlowControl, GlobalPauseStopsAllPriorities) {
@@ -179,8 +179,8 @@ TEST(PortFlowControl, StormIsRefreshedAtHalfTimeAndHoldsPeer) {
   EXPECT_LT(last_ps, us(10) + kActs_ps);
   EXPECT_EQ(next_ps, list.back().time_ps + kActs_ps + 1000 * kQuantum_ps);
   EXPECT_EQ(pair.counters(1).tx_pause[3], 8U);
-  EXPECT_EQ(pair.device(0).pause().frames(3), 8U);
-  EXPECT_EQ(pair.device(0).pause().transitions(3), 1U);
+  EXPECT_EQ(pair.device(0).pauses().received().frames(3), 8U);
+  EXPECT_EQ(pair.device(0).pauses().received().transitions(3), 1U);
   EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
 }
 
@@ -217,8 +217,8 @@ TEST(PortFlowControl, LinkDownEndsReceivedPause) {
   auto [last_ps, next_ps] = longest_gap(data_times(pair, 0));
   EXPECT_LT(last_ps, us(10) + kActs_ps);
   EXPECT_EQ(next_ps, us(20));
-  EXPECT_EQ(pair.device(0).pause().total_ps(3, ms(1)), us(10) - kActs_ps);
-  const auto& log = pair.device(0).pause_log().records;
+  EXPECT_EQ(pair.device(0).pauses().received().total_ps(3, ms(1)), us(10) - kActs_ps);
+  const auto& log = pair.device(0).pauses().log().records;
   ASSERT_EQ(log.size(), 2U);
   EXPECT_EQ(log[1].what, fabric::PauseEnd::kLinkDown);
   EXPECT_EQ(log[1].time_ps, us(20));
@@ -315,10 +315,10 @@ TEST(PortFlowControl, LinkDownEndsSentPause) {
   Time_ps xoff_ps = pauses(pair, 1)[0].time_ps;
   ASSERT_LT(xoff_ps, us(25));
   // XOFF is asked for when the packet is handled, and leaves at once unless an acknowledgement is on the wire.
-  EXPECT_NEAR(static_cast<double>(pair.device(1).pause_tx_ps(3, us(26))), static_cast<double>(us(25) - xoff_ps),
+  EXPECT_NEAR(static_cast<double>(pair.device(1).pauses().sent_ps(3, us(26))), static_cast<double>(us(25) - xoff_ps),
               static_cast<double>(ns(10)));
-  EXPECT_EQ(pair.device(1).pause_tx_ps(3, us(26)), pair.device(1).pause_tx_ps(3, us(30))) << "it does not last";
-  EXPECT_EQ(pair.device(1).pause_log().records.back().what, fabric::PauseEnd::kLinkDown);
+  EXPECT_EQ(pair.device(1).pauses().sent_ps(3, us(26)), pair.device(1).pauses().sent_ps(3, us(30))) << "it does not last";
+  EXPECT_EQ(pair.device(1).pauses().log().records.back().what, fabric::PauseEnd::kLinkDown);
 }
 
 TEST(PortFlowControl, SlowReceiverDropsWithoutFlowControl) {

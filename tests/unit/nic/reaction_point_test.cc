@@ -1,6 +1,7 @@
 // Congestion control at the port: what is paced, by how much, and what a CNP does.
 #include <gtest/gtest.h>
 
+#include "nic/reaction_point.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -255,7 +256,8 @@ TEST(ReactionPoint, ContinuedMarksReduceRateFurther) {
   RcPair pair(options);
   pair.post(WrOpcode::kWrite, 1000 * 1024);
   pair.run(us(60));
-  double rate = rate_bps(pair.device(0).qp(pair.qp[0]).congestion, pair.device(0).congestion_environment(pair.qp[0]));
+  double rate = rate_bps(pair.device(0).qp(pair.qp[0]).congestion,
+                         environment_of(pair.device(0).port(), pair.device(0).qp(pair.qp[0])));
   EXPECT_LT(rate, 1e9) << "a CNP every 4 us, and each cuts by about a half";
   EXPECT_GE(rate, 1e6) << "rpg_min_rate";
   EXPECT_GE(pair.counters(0).rp_cnp_handled, 8U);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "support/rc_pair.h"
+#include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
 namespace {

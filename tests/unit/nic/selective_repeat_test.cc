@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "support/injecting_pair.h"
+#include "wire/aeth_syndrome.h"
 
 namespace weft::nic {
 namespace {

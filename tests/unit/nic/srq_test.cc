@@ -1,6 +1,7 @@
 // Shared receive queues: who gets which receive, and what happens when there is none.
 #include <gtest/gtest.h>
 
+#include "nic/shared_receives.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {
@@ -28,7 +29,7 @@ struct Sharing : Pair {
   std::uint32_t qps[2][2] = {};  // by side
 
   explicit Sharing(RcOptions o = {}) : Pair(o.pair), options(o) {
-    srq = device(1).create_srq(8);
+    srq = SharedReceives(device(1)).create(8);
     for (std::uint32_t side : {0U, 1U}) {
       for (std::uint32_t i : {0U, 1U})
         qps[side][i] = device(side).create_qp(o.type, node(side).send_cq, node(side).receive_cq, 16, 16, 0,
@@ -46,7 +47,7 @@ struct Sharing : Pair {
     }
   }
   bool receive(std::uint64_t wr_id, std::uint32_t length_B = 4096) {
-    return device(1).post_srq_receive(srq, {wr_id, node(1).va() + wr_id * 4096, node(1).key, length_B});
+    return SharedReceives(device(1)).post(srq, {wr_id, node(1).va() + wr_id * 4096, node(1).key, length_B});
   }
   void send(std::uint32_t which, std::uint32_t length_B, std::uint64_t local = 0, Time_ps at_ps = 0) {
     SendRequest r;
@@ -90,7 +91,7 @@ TEST(Srq, MessagesTakeReceivesAtFirstPacket) {
   EXPECT_EQ(c[0].byte_len, 10U) << "and the short one is done first";
   EXPECT_TRUE(
       std::equal(pair.node(0).bytes().begin(), pair.node(0).bytes().begin() + 4000, pair.node(1).bytes().begin()));
-  EXPECT_EQ(pair.device(1).srq(pair.srq).size(), 1U);
+  EXPECT_EQ(SharedReceives(pair.device(1)).at(pair.srq).size(), 1U);
 }
 
 TEST(Srq, EmptyQueueCausesRnr) {
@@ -133,13 +134,13 @@ TEST(Srq, LostPacketCostsNoReceive) {
   auto c = pair.received();
   ASSERT_EQ(c.size(), 1U);
   EXPECT_EQ(c[0].wr_id, 0U);
-  EXPECT_EQ(pair.device(1).srq(pair.srq).size(), 1U);
+  EXPECT_EQ(SharedReceives(pair.device(1)).at(pair.srq).size(), 1U);
 }
 
 TEST(Srq, LimitEventFiresOnce) {
   Sharing pair;
   for (std::uint64_t i = 0; i < 6; ++i) pair.receive(i);
-  pair.device(1).set_srq_limit(pair.srq, 4, 0);
+  SharedReceives(pair.device(1)).set_limit(pair.srq, 4, 0);
   EXPECT_TRUE(pair.heard().empty());
   for (int i = 0; i < 2; ++i) pair.send(0, 100);
   pair.run();
@@ -148,8 +149,8 @@ TEST(Srq, LimitEventFiresOnce) {
   pair.run();
   EXPECT_EQ(pair.heard(), (std::vector{AsyncKind::kSrqLimitReached}));
   EXPECT_EQ(pair.node(1).events[0].number, pair.srq);
-  EXPECT_EQ(pair.device(1).srq(pair.srq).limit, 0U);
-  pair.device(1).set_srq_limit(pair.srq, 2, us(90));
+  EXPECT_EQ(SharedReceives(pair.device(1)).at(pair.srq).limit, 0U);
+  SharedReceives(pair.device(1)).set_limit(pair.srq, 2, us(90));
   EXPECT_EQ(pair.heard().size(), 2U) << "armed when fewer are left already";
 }
 
@@ -165,7 +166,7 @@ TEST(Srq, ErrorFlushesOnlyTakenReceives) {
   ASSERT_EQ(c.size(), 1U);
   EXPECT_EQ(c[0].wr_id, 0U);
   EXPECT_EQ(c[0].status, WcStatus::kFlushError);
-  EXPECT_EQ(pair.device(1).srq(pair.srq).size(), 2U);
+  EXPECT_EQ(SharedReceives(pair.device(1)).at(pair.srq).size(), 2U);
   EXPECT_EQ(pair.heard(), (std::vector{AsyncKind::kLastWqeReached}));
   EXPECT_EQ(pair.node(1).events[0].number, pair.qps[1][0]);
 }
@@ -184,16 +185,16 @@ TEST(Srq, AdvertisesNoCredits) {
 TEST(Srq, CannotBeDestroyedWhileInUse) {
   Sharing pair;
   Device& device = pair.device(1);
-  EXPECT_FALSE(device.destroy_srq(pair.srq));
-  EXPECT_FALSE(device.destroy_srq(7));
+  EXPECT_FALSE(SharedReceives(device).destroy(pair.srq));
+  EXPECT_FALSE(SharedReceives(device).destroy(7));
   for (std::uint32_t qpn : pair.qps[1]) EXPECT_TRUE(device.destroy_qp(qpn));
   pair.receive(0);
-  EXPECT_TRUE(device.destroy_srq(pair.srq));
-  EXPECT_FALSE(device.destroy_srq(pair.srq)) << "twice";
+  EXPECT_TRUE(SharedReceives(device).destroy(pair.srq));
+  EXPECT_FALSE(SharedReceives(device).destroy(pair.srq)) << "twice";
   EXPECT_FALSE(pair.receive(0));
-  EXPECT_EQ(device.create_srq(4), pair.srq) << "its place serves again";
-  EXPECT_TRUE(device.srq(pair.srq).empty());
-  EXPECT_EQ(device.srq(pair.srq).capacity(), 4U);
+  EXPECT_EQ(SharedReceives(device).create(4), pair.srq) << "its place serves again";
+  EXPECT_TRUE(SharedReceives(device).at(pair.srq).empty());
+  EXPECT_EQ(SharedReceives(device).at(pair.srq).capacity(), 4U);
 }
 
 }  // namespace

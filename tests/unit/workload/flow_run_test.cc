@@ -70,7 +70,7 @@ TEST_F(FlowRunTest, TwoFlowsShareCable) {
       EXPECT_NEAR(summary.goodput_bps / line_rate, 1, 0.005);
       EXPECT_NEAR(rows[0].goodput_bps() / (line_rate / 2), 1, 0.005);
       EXPECT_NE(rows[0].qpn, rows[1].qpn);
-      EXPECT_EQ(pair_->device(1).counters.rx_write_requests,
+      EXPECT_EQ(pair_->device(1).counters().rx_write_requests,
                 op == FlowOp::kSend ? 0U : 2 * (message_B > 0 ? 153U : 1U));
     }
   }
@@ -110,7 +110,7 @@ TEST_F(FlowRunTest, ManySmallMessages) {
     std::vector<FlowRow> rows = run(options);
     for (std::uint32_t side : {0U, 1U}) {
       EXPECT_EQ(rows[side].state, FlowState::kDone);
-      EXPECT_EQ(pair_->device(side).counters.out_of_buffer, 0U);
+      EXPECT_EQ(pair_->device(side).counters().out_of_buffer, 0U);
       const nic::QueuePair& qp = pair_->device(side).qp(rows[side].qpn);
       EXPECT_EQ(qp.req.tail, 100U);
       EXPECT_EQ(qp.req.mask + 1, 16U);
