@@ -58,7 +58,10 @@ std::uint32_t CpuCores::add_group(CpuGroup group) {
 void CpuCores::set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated) {
   stress_ = stress;
   isolated_.assign(cpus_.size(), false);
-  for (std::uint32_t cpu : isolated) isolated_[cpu] = true;
+  for (std::uint32_t cpu : isolated) {
+    WEFT_CHECK(cpu < cpus_.size(), "an isolated CPU that the host has not");
+    isolated_[cpu] = true;
+  }
   place_stress();
 }
 
@@ -104,6 +107,7 @@ std::uint32_t CpuCores::take_free(std::uint32_t group) const {
 }
 
 void CpuCores::take(std::uint32_t cpu, std::uint32_t group) {
+  WEFT_CHECK(cpu < cpus_.size() && group < groups_.size(), "a thread on a CPU or in a group that the host has not");
   ++cpus_[cpu].threads;
   if (cpus_[cpu].group != group || cpus_[cpu].free_ps == 0)
     cpus_[cpu].halt_poll_ps = groups_[group].virtual_machine ? model_.halt_poll_ps : 0;
@@ -128,6 +132,7 @@ std::uint32_t CpuCores::place_interrupt(std::uint32_t group) {
 }
 
 void CpuCores::release(std::uint32_t cpu) {
+  WEFT_CHECK(cpus_[cpu].threads > 0, "a CPU is released more often than taken");
   --cpus_[cpu].threads;
   // Of two groups that share the CPU the last one's, while it has any.
   if (groups_[cpus_[cpu].group].threads == 0) {
@@ -137,6 +142,7 @@ void CpuCores::release(std::uint32_t cpu) {
     WEFT_CHECK(other != groups_.end(), "a thread that was placed");
     cpus_[cpu].group = static_cast<std::uint32_t>(other - groups_.begin());
   }
+  WEFT_CHECK(groups_[cpus_[cpu].group].threads > 0, "a group gives back a thread that it has not");
   --groups_[cpus_[cpu].group].threads;
 }
 
@@ -199,7 +205,9 @@ Time_ps CpuCores::run(std::uint32_t number, CpuWork work, Time_ps now_ps, Time_p
       ++waits_;
     }
   }
+  WEFT_CHECK(start_ps >= now_ps && start_ps >= cpu.free_ps, "work begins on a CPU that is busy");
   const Time_ps long_ps = stretched(number, length_ps);
+  WEFT_CHECK(long_ps >= length_ps, "work on a slow core takes less time");
   cpu.since_hog_ps += long_ps;
   busy_ps_ += long_ps;
   cpu.free_ps = start_ps + long_ps;

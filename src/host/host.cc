@@ -125,6 +125,7 @@ std::uint32_t Host::start_thread(Program& program, Time_ps at_ps, std::uint32_t 
 
 void Host::stop(std::uint32_t program) {
   if (program == kNoProgram) return;
+  WEFT_CHECK(program < programs_.size(), "a program ends that was not started");
   if (programs_[program].cpu != kNoCpu) cpus_->release(programs_[program].cpu);
   programs_[program] = {};
   plan_programs();
@@ -138,6 +139,7 @@ void Host::stop(std::uint32_t program) {
 }
 
 void Host::wake(std::uint32_t program, Time_ps at_ps) {
+  WEFT_CHECK(program < programs_.size(), "a program wakes that nobody has started");
   programs_[program].wake_ps = std::min(programs_[program].wake_ps, at_ps);
   programs_ps_ = std::min(programs_ps_, at_ps);
   domain_.wake(node_, at_ps);
@@ -154,6 +156,7 @@ Time_ps Host::wait(std::uint32_t program, nic::Device& device, std::uint32_t cq)
 }
 
 void Host::watch(std::uint32_t program, nic::Device& device, std::uint32_t key) {
+  WEFT_CHECK(device.memory().find(key) != nullptr, "a program spins on memory that is not registered");
   device.memory().find(key)->watched = true;
   watchers_.push_back({&device, key, program});
 }
@@ -161,8 +164,12 @@ void Host::watch(std::uint32_t program, nic::Device& device, std::uint32_t key) 
 void Host::completion_hook(void* self, std::uint32_t cq, Time_ps visible_ps) {
   auto* slot = static_cast<DeviceSlot*>(self);
   nic::CompletionQueue& queue = slot->device->cq(cq);
+  WEFT_CHECK(queue.armed && queue.waiter < slot->host->programs_.size() &&
+                 slot->host->programs_[queue.waiter].program != nullptr,
+             "a completion for a program that does not wait");
   queue.armed = false;
   Time_ps seen_ps = slot->host->cpu_ps(slot->host->cpu_of(queue.waiter), visible_ps, queue.waiter);
+  WEFT_CHECK(seen_ps >= visible_ps, "a CPU sees a completion before it is visible");
   slot->host->programs_[queue.waiter].program->completion_visible(queue.tag, seen_ps);
   slot->host->wake(queue.waiter, seen_ps);
 }
@@ -221,6 +228,7 @@ Time_ps Host::step(ProgramSlot& slot, Time_ps now_ps) {
 
 // The first program that is due runs; others due at the same time have their turn in the next round.
 void Host::run_programs(Time_ps now_ps) {
+  WEFT_DCHECK(now_ps >= last_step_ps_, "the steps of programs run back in time");
   last_step_ps_ = now_ps;
   ++steps_;
   for (std::size_t i = 0; i < programs_.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/check.h"
 #include "engine/domain.h"
 #include "host/cpu_cores.h"
 #include "host/host_model.h"
@@ -58,9 +59,15 @@ class alignas(64) Host {
   nic::Device& add_device(nic::DeviceConfig config, nic::Card& card, fabric::LinkDirection& out,
                           fabric::LinkDirection& in, std::uint32_t guest = 0);
   // When the cable of a bond's port loses its signal and has it again. In order of time, before it runs.
-  void change_link(nic::Device& port, bool up, Time_ps at_ps) { link_changes_.push_back({at_ps, &port, up}); }
+  void change_link(nic::Device& port, bool up, Time_ps at_ps) {
+    WEFT_CHECK(link_changes_.empty() || at_ps >= link_changes_.back().time_ps, "changes of a link are not in order");
+    link_changes_.push_back({at_ps, &port, up});
+  }
   std::uint32_t device_count() const { return static_cast<std::uint32_t>(devices_.size()); }
-  nic::Device& device(std::uint32_t index) { return *ports_[index]; }
+  nic::Device& device(std::uint32_t index) {
+    WEFT_CHECK(index < ports_.size(), "a port that the host has not");
+    return *ports_[index];
+  }
 
   // What a lab says of its CPUs. Before devices and programs.
   void use_cpus(const CpuUse& use);

@@ -68,6 +68,7 @@ MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_
 
 nic::PcieChannel* MemoryPaths::add_channel(std::int64_t rate_bps, bool carries_tlps, nic::PcieLimit limit) {
   nic::PcieChannel& channel = channels_.emplace_back();
+  WEFT_CHECK(rate_bps > 0, "a PCIe channel without a rate");
   channel.limit = limit;
   channel.set_rate(rate_bps);
   channel.carries_tlps = carries_tlps;
@@ -95,6 +96,7 @@ MemoryPaths::Resolved MemoryPaths::resolve(const CardPlace& place, const Placeme
 }
 
 std::uint8_t MemoryPaths::function_for(std::size_t index, std::uint8_t function, const Placement& wanted) {
+  WEFT_CHECK(index < cards_.size(), "a place on a card that the host has not");
   CardPlace& place = cards_[index];
   Placement placement = wanted;
   placement.cpu = places_.placement.cpu;  // its node is what counts
@@ -109,6 +111,7 @@ std::uint8_t MemoryPaths::function_for(std::size_t index, std::uint8_t function,
     for (std::uint8_t i = 0; i < place.up.size(); ++i) set_path(functions[i], settings(place, i, places_.placement));
   }
   WEFT_CHECK(functions.size() < nic::kMostFunctions, "more placements on one card than it has room for");
+  WEFT_CHECK(function < place.up.size(), "a PCIe function that the card has not");
   functions.push_back(nic::PcieFunction(link_in_slot(model_, place.nic, place.slot)));
   set_path(functions.back(), settings(place, function, placement));
   const auto added = static_cast<std::uint8_t>(functions.size() - 1);
@@ -279,6 +282,8 @@ nic::PcieChannel* MemoryPaths::shaper_of(CardPlace& place, const Placement& plac
 }
 
 void MemoryPaths::set_path(nic::PcieFunction& function, nic::PciePathSettings settings) {
+  WEFT_CHECK(!settings.reads.empty() && !settings.writes.empty() && !settings.entries.empty(), "a path by no link");
+  WEFT_CHECK(function.path() == nullptr, "a function takes two paths");
   settings.seed = seed_;
   settings.owner = 0x20000 + (id_ << 16) + paths_.size();
   function.set_path(paths_.emplace_back(std::move(settings)));

@@ -23,6 +23,7 @@ Time_ps Host::run_bonds(Time_ps end_ps) {
       const LinkChange& change = link_changes_[next_change_++];
       nic::Bond::set_link(change.port->port(), change.up, change.time_ps);
     } else if (first_ps <= programs_ps_) {
+      WEFT_CHECK(first_ps >= ports_[first]->last_event_ps(), "the events of a bond run back in time");
       last_port_ = first;
       ports_[first]->run_until(first_ps + 1, &programs_ps_);
       if (ports_[first]->sibling() != nullptr) nic::Bond::settle(ports_[first]->port(), first_ps);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "base/random.h"
 #include "base/time.h"
 
@@ -60,7 +61,10 @@ class ContextCache {
     map_.resize(map);
   }
   void add_queue_pair() { binds_ = ++queue_pairs_ > entries_ && entries_ > 0; }
-  void remove_queue_pair() { binds_ = --queue_pairs_ > entries_ && entries_ > 0; }
+  void remove_queue_pair() {
+    WEFT_CHECK(queue_pairs_ > 0, "more queue pairs are destroyed than created");
+    binds_ = --queue_pairs_ > entries_ && entries_ > 0;
+  }
   bool binds() const { return binds_; }
   std::uint64_t misses() const { return misses_; }
 
@@ -72,6 +76,7 @@ class ContextCache {
     ++misses_;
     map_.use(key, hit);
     const int reads = hit ? 1 : 2;  // one after the other
+    WEFT_DCHECK(interval_ps_ <= latency_ps_, "reads of contexts are further apart than one takes");
     fetch_free_ps_ = std::max(fetch_free_ps_, now_ps) + reads * interval_ps_;
     context.there_ps = fetch_free_ps_ + reads * (latency_ps_ - interval_ps_);
     return context.there_ps;

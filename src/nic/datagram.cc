@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/check.h"
 #include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/receive.h"
@@ -26,6 +27,7 @@ namespace {
 // Complete as soon as it is on the wire.
 bool send_datagram(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   const SendRequest& request = wqe.request;
+  WEFT_DCHECK(wqe.packets == 1 && qp.req.tx == qp.req.head, "a datagram of several packets, or not the oldest");
   if (!request.inline_data && !fetch_payload(port, qp, request.length_B, now_ps)) return false;
   Opcode opcode = request.opcode == WrOpcode::kSendImm ? Opcode::kUdSendOnlyImm : Opcode::kUdSendOnly;
   Packet packet = new_packet(qp, opcode, wqe.first_psn);

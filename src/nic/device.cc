@@ -31,6 +31,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   Port& port = port_;
   if (port.is_siblings(qpn)) [[unlikely]]
     return sibling()->post_send(qpn, request, doorbell_ps);
+  WEFT_CHECK(port.qps.find(qpn) != nullptr, "a work request for a queue pair that nobody has made");
   QueuePair& qp = *port.qps.find(qpn);
   Requester& req = qp.req;
   if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
@@ -41,12 +42,14 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   // The NIC has the WQE when the doorbell write arrives (BlueFlame carries it); payload that is not inline is read from
   // memory, a burst of it before the first packet leaves.
   wqe.request.function = request.function == kQpFunction ? qp.function : request.function;
+  WEFT_CHECK(wqe.request.function < port.card.functions.size(), "a PCIe function that the card has not");
   PcieFunction& pcie = port.functions[wqe.request.function];
   const bool fetch = request.length_B > 0 && !request.inline_data && !needs_response(request.opcode);
   const Time_ps read_ps = fetch ? host.dma_read_ps : 0;
   const Time_ps burst_ps = fetch ? pcie.link_ps(std::min(request.length_B, port.config.model.fetch_burst_B)) : 0;
   wqe.ready_ps = doorbell_ps + host.mmio_write_ps + port.config.model.tx_latency_ps + read_ps + burst_ps +
                  pcie.start_delay_ps(fetch ? request.length_B : 0);
+  WEFT_DCHECK(wqe.ready_ps >= doorbell_ps, "the NIC has a work request before its doorbell");
   wqe.first_psn = req.next_psn;
   std::uint32_t mtu_B = qp.attributes.path_mtu_B;
   // Without an MTU the queue pair went to ERR before RTR, and this is only flushed.
@@ -84,6 +87,7 @@ bool Device::post_local(std::uint32_t qpn, const SendRequest& request, Time_ps d
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   if (port_.is_siblings(qpn)) [[unlikely]]
     return sibling()->post_receive(qpn, request);
+  WEFT_CHECK(port_.qps.find(qpn) != nullptr, "a receive for a queue pair that nobody has made");
   QueuePair& qp = *port_.qps.find(qpn);
   Responder& resp = qp.resp;
   if ((qp.flags & QueuePair::kUsesSrq) != 0) return false;

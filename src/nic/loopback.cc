@@ -6,6 +6,7 @@
 // turns round has the rest (docs/mechanisms/host.md). A card without that number turns packets round at its line rate.
 #include "nic/loopback.h"
 
+#include "base/check.h"
 #include "nic/port.h"
 #include "nic/receive.h"
 #include "nic/work.h"
@@ -22,6 +23,7 @@ void loop_back(Port& port, const engine::Packet& packet, std::uint32_t line_byte
   } else {
     std::uint64_t wire_B = 0;
     for (const auto& priority : port.counters.priorities) wire_B += priority.rx.bytes;
+    WEFT_CHECK(wire_B >= port.looped.wire_B, "the bytes from the cable become fewer");
     const Time_ps ps_per_byte = 8 * kSecond_ps / port.config.model.internal_rate_bps;
     const Time_ps wire_ps = static_cast<Time_ps>(wire_B - port.looped.wire_B) * ps_per_byte;
     port.looped.wire_B = wire_B;
@@ -34,6 +36,7 @@ void loop_back(Port& port, const engine::Packet& packet, std::uint32_t line_byte
 }
 
 void receive_looped(Port& port, Time_ps now_ps) {
+  WEFT_CHECK(!port.looped.packets.empty(), "the turn of a packet that nobody has sent");
   engine::Packet packet = port.looped.packets.front();
   port.looped.packets.pop_front();
   // Not counted by the link's counters.

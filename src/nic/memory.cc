@@ -12,10 +12,12 @@ std::uint32_t MemoryTable::insert(MemoryRegion region) {
   if (registered_B_ != nullptr && !region.is_window()) *registered_B_ += region.length_B;
   if (!free_.empty()) {
     std::uint32_t index = free_.pop();
+    WEFT_CHECK(regions_[index].removed, "the place of a region that is registered");
     region.key = index << 8 | ((regions_[index].key + 1) & 0xff);
     regions_[index] = region;
     return region.key;
   }
+  WEFT_CHECK(regions_.size() < 1u << 24, "more regions than keys have room for");
   region.key = static_cast<std::uint32_t>(regions_.size() << 8) | static_cast<std::uint32_t>(keys_.below(256));
   regions_.push_back(region);
   return region.key;
@@ -51,6 +53,7 @@ bool MemoryTable::remove(std::uint32_t key) {
   if (region.is_window()) {
     close(region);
   } else if (registered_B_ != nullptr) {
+    WEFT_CHECK(*registered_B_ >= region.length_B, "more memory is deregistered than registered");
     *registered_B_ -= region.length_B;
   }
   region = {};
@@ -62,6 +65,7 @@ bool MemoryTable::remove(std::uint32_t key) {
 }
 
 bool MemoryTable::read(const MemoryRegion& region, std::uint64_t va, std::span<std::uint8_t> out) {
+  WEFT_CHECK(region.covers(va, out.size()), "a DMA read outside of its region");
   std::uint64_t offset = va - region.va;
   if (region.elsewhere != nullptr) return region.elsewhere->read(region.elsewhere->self, va, out);
   if (!region.bytes.empty()) {
@@ -75,6 +79,7 @@ bool MemoryTable::read(const MemoryRegion& region, std::uint64_t va, std::span<s
 
 bool MemoryTable::write(MemoryRegion& region, std::uint64_t va, std::span<const std::uint8_t> in, Time_ps visible_ps) {
   if (in.empty()) return true;
+  WEFT_CHECK(region.covers(va, in.size()), "a DMA write outside of its region");
   if (region.elsewhere != nullptr) return region.elsewhere->write(region.elsewhere->self, va, in, visible_ps);
   if (!region.bytes.empty()) std::memcpy(region.bytes.data() + (va - region.va), in.data(), in.size());
   return true;

@@ -1,4 +1,5 @@
 // Requests on the wire: packets of SENDs and WRITEs of RC, UC, XRC and selective repeat, and READ and atomic requests.
+#include "base/check.h"
 #include "nic/psn.h"
 #include "nic/reaction_point.h"
 #include "nic/recovery.h"
@@ -36,6 +37,7 @@ bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   Requester& req = qp.req;
   const SendRequest& request = wqe.request;
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
+  WEFT_DCHECK(req.tx_packet < wqe.packets && offset_B <= request.length_B, "a message is sent beyond its end");
   std::uint32_t left_B = request.length_B - offset_B;
   std::uint32_t chunk_B = std::min(left_B, qp.attributes.path_mtu_B);
   if (!request.inline_data && !fetch_now(port, qp, request.function, chunk_B, now_ps)) return false;
@@ -69,6 +71,7 @@ bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     fail_sending(port, qp, WcStatus::kLocalProtectionError, now_ps);
     return false;
   }
+  WEFT_DCHECK(psn_distance(psn, req.una_psn) < kMaxOutstandingPsns, "more PSNs outstanding than order allows");
   std::uint32_t next_psn = psn_add(psn, 1);
   if (psn_before(psn, req.high_psn)) {
     packet.flags |= Packet::kRetransmission;
@@ -76,6 +79,7 @@ bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
     ++qp.retransmitted_packets;
     if (port.records) port.recorder->sends_again(qp, psn, now_ps);
   } else {
+    WEFT_DCHECK(psn == req.high_psn, "a new packet leaves out a PSN");
     req.high_psn = next_psn;
     if (qp.flags & QueuePair::kTimesPackets) [[unlikely]]
       time_packet(qp, packet, now_ps);
@@ -112,6 +116,8 @@ void send_response_request(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_
       read ? Opcode::kReadRequest : (request.opcode == WrOpcode::kFetchAdd ? Opcode::kFetchAdd : Opcode::kCompareSwap);
   std::uint32_t offset_B = req.tx_packet * qp.attributes.path_mtu_B;
   std::uint32_t psn = psn_add(wqe.first_psn, req.tx_packet);
+  WEFT_DCHECK(req.tx_packet < wqe.packets && offset_B <= request.length_B, "a READ is asked for beyond its end");
+  WEFT_CHECK(psn_distance(psn, req.una_psn) <= psn_distance(req.high_psn, req.una_psn), "a request leaves out a PSN");
   Packet packet = new_packet(qp, opcode, psn);
   packet.word |= kAckReq;
   RoceExtension& headers = extension_of(add_cold(port, packet));
@@ -130,6 +136,7 @@ void send_response_request(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_
   if (psn_before(req.high_psn, next_psn)) req.high_psn = next_psn;
   put(port, packet, now_ps);
   ++req.responses_due;
+  WEFT_CHECK(req.responses_due <= req.tail - req.head, "more responses due than work requests outstanding");
   req.next_wqe();
   if (req.deadline_ps == kNever_ps) {
     req.last_ack_ps = now_ps;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "nic/device.h"
 #include "nic/receive.h"
 #include "nic/responder.h"
@@ -72,6 +73,7 @@ void MulticastPort::receive(Port& port, Packet& packet, Time_ps now_ps) {
   Fate fate = Fate::kNoMember;
   for (const MulticastMembers::Member& member : port.shared.members.of(headers.group())) {
     Port& owner = port.owner_of(member.qpn);
+    WEFT_CHECK(owner.qps.has(member.qpn), "a member of a group is no queue pair");
     QueuePair& qp = *owner.qps.find(member.qpn);
     const bool blocked = is_own && headers.src_qp == qp.qpn && (qp.flags & QueuePair::kBlocksOwnMulticast) != 0;
     if (blocked) continue;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/time.h"
 #include "nic/wait.h"
 
@@ -64,7 +65,10 @@ class alignas(64) PcieFunction {
       return read_by_path(payload_B, now_ps);
     return std::max(read_until_ps_, now_ps - kPrefetch_ps) + transfer_ps(payload_B);
   }
-  void take_read(Time_ps available_ps) { read_until_ps_ = available_ps; }
+  void take_read(Time_ps available_ps) {
+    WEFT_DCHECK(available_ps >= read_until_ps_, "reads of one function end in another order than they began");
+    read_until_ps_ = available_ps;
+  }
   // What a read that is not in the NIC yet waits for.
   Wait read_wait() const { return path_ == nullptr ? Wait::kPcie : read_wait_by_path(); }
   // What writes have waited for so far. Without a path only the proportion means something.
@@ -74,6 +78,7 @@ class alignas(64) PcieFunction {
   Time_ps write(std::uint32_t payload_B, Time_ps now_ps) {
     if (slow_permille_ != kUnslowed) [[unlikely]]
       return write_slowly(payload_B, now_ps, false);
+    WEFT_DCHECK(transfer_ps(payload_B) >= 0, "a transfer of less than no time");
     write_until_ps_ = std::max(write_until_ps_, now_ps) + transfer_ps(payload_B);
     return write_until_ps_;
   }

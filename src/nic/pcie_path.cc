@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/check.h"
+
 namespace weft::nic {
 
 namespace {
@@ -21,6 +23,8 @@ PciePath::PciePath(PciePathSettings settings)
       ahead_ps_(std::max(PcieFunction::kPrefetch_ps, 2 * read_latency_ps_)),
       read_ends_(settings_.read_tags),
       write_ends_(settings_.write_window_B / settings_.max_payload_B) {
+  WEFT_CHECK(settings_.max_payload_B > 0 && settings_.max_read_request_B > 0, "a PCIe path of empty TLPs");
+  WEFT_CHECK(!settings_.rate_limited || !settings_.reads.empty(), "a rate limit without a link");
   if (settings_.rate_limited)
     ahead_ps_ += settings_.reads.back()->occupied_ps(kBurst_B, settings_.completion_B, kCompletionOverhead_B);
 }
@@ -77,6 +81,7 @@ Time_ps PciePath::read(std::uint32_t payload_B, Time_ps now_ps) {
     fetched_B_ = payload_B;
   }
   if (fetched_ps_ <= now_ps) {
+    WEFT_CHECK(fetched_B_ >= payload_B, "more payload is taken than was fetched");
     fetched_B_ -= payload_B;
   } else {
     held_until_ps_ = fetched_ps_;
@@ -114,6 +119,7 @@ void PciePath::fetch(std::uint32_t payload_B, Time_ps now_ps) {
       read_ends_[next_read_] = end_ps;
       next_read_ = next_read_ + 1 == read_ends_.size() ? 0 : next_read_ + 1;
     }
+    WEFT_DCHECK(end_ps >= issue_ps, "a read ends before its request");
     if (end_ps >= fetched_ps_) read_limit_ = limit;
     fetched_ps_ = std::max(fetched_ps_, end_ps);
   }
@@ -153,6 +159,7 @@ Time_ps PciePath::write(std::uint32_t payload_B, Time_ps begin_ps, bool entry) {
     }
     at_ps = end_ps;
   }
+  WEFT_DCHECK(at_ps >= begin_ps, "a write ends before it begins");
   if (!entry) written_B_ += payload_B;
   return at_ps;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace weft::nic {
@@ -14,12 +15,15 @@ class PendingWrites {
  public:
   void add(Time_ps link_ps, Time_ps end_ps) {
     if (tail_ - head_ == writes_.size()) grow();
+    WEFT_DCHECK(head_ == tail_ || end_ps >= at(tail_ - 1).end_ps, "posted writes end in another order than they began");
+    WEFT_DCHECK(link_ps >= 0, "a write that takes less than no time");
     writes_[tail_++ & (writes_.size() - 1)] = {end_ps, link_ps};
     sum_ps_ += link_ps;
   }
   // What waits then.
   Time_ps left_ps(Time_ps now_ps) {
     while (head_ != tail_ && at(head_).end_ps <= now_ps) sum_ps_ -= at(head_++).link_ps;
+    WEFT_DCHECK(sum_ps_ >= 0 && (head_ != tail_ || sum_ps_ == 0), "the sum of what waits is not that of the writes");
     return sum_ps_;
   }
   // The end of the first that was left at the last look; kNever_ps: none was.

@@ -1,6 +1,7 @@
 // The loop of a port: what it does next, and which queue pair sends the next packet.
 #include <algorithm>
 
+#include "base/check.h"
 #include "nic/cnp_notifier.h"
 #include "nic/pcie_path.h"
 #include "nic/port.h"
@@ -21,6 +22,7 @@ namespace {
 [[gnu::noinline]] void count_idle(Counters& counters, Wait wait, const PcieFunction& function, Time_ps from_ps,
                                   Time_ps now_ps) {
   from_ps = std::max(from_ps, std::min(counters.idle_from_ps, now_ps));
+  WEFT_DCHECK(from_ps <= now_ps, "a port was idle for less than no time");
   if (wait == Wait::kPace && function.path() != nullptr) {
     const Time_ps held_ps = std::clamp(function.path()->held_until_ps(), from_ps, now_ps) - from_ps;
     counters.idle_ps[static_cast<std::size_t>(function.read_wait())] += held_ps;
@@ -61,6 +63,7 @@ inline void receive_next(Port& port, Time_ps now_ps) {
 [[gnu::noinline]] void end_waits(Port& port, Time_ps now_ps) {
   while (port.schedule.has_waited(now_ps)) {
     auto [time_ps, context] = port.schedule.end_wait();
+    WEFT_DCHECK(context == kCnpContext || port.qps.has_context(context), "a context of no queue pair waits");
     if (context == kCnpContext) {
       port.schedule.make_ready(context, true);
       continue;
@@ -105,6 +108,7 @@ inline bool serve_context(Port& port, std::uint32_t context, Time_ps now_ps) {
 }
 
 [[gnu::always_inline]] inline void serve(Port& port, Time_ps now_ps) {
+  WEFT_DCHECK(port.schedule.free_ps() <= now_ps, "a turn begins before the last frame has left");
   if (port.schedule.has_waited(now_ps)) end_waits(port, now_ps);
   while (port.schedule.has_ready()) {
     bool control = port.schedule.control_is_next();

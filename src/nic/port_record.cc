@@ -1,7 +1,9 @@
 #include "nic/port_record.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/check.h"
 #include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
 #include "nic/transport.h"
@@ -27,6 +29,7 @@ void PortEvent::merge(const PortEvent& later) {
 
 SenderRecord* PortRecord::find(std::uint32_t context) {
   if (context >= of_context_.size() || of_context_[context] == 0 || of_context_[context] == kLeftOut) return nullptr;
+  WEFT_DCHECK(of_context_[context] <= senders_.size(), "a context of no sender");
   return &senders_[of_context_[context] - 1];
 }
 
@@ -53,6 +56,7 @@ SenderRecord* PortRecord::find_or_add(const QueuePair& qp, std::uint32_t context
 
 // Held by what it waited for until it was ready, then by the port.
 void PortRecord::add_times(const SenderRecord& sender, Time_ps now_ps, Times& times) {
+  WEFT_CHECK(now_ps >= sender.until_ps, "the time of a sender runs back");
   const Time_ps ready_ps = std::clamp(sender.ready_ps, sender.until_ps, now_ps);
   times[sender.state] += ready_ps - sender.until_ps;
   times[kPortBusy] += now_ps - ready_ps;
@@ -196,6 +200,11 @@ std::array<Time_ps, kSenderStates> PortRecord::times_at(std::uint32_t context, T
 void PortRecord::settle(Time_ps end_ps) {
   for (SenderRecord& sender : senders_) {
     if (sender.is_open && !sender.replies) advance(sender, end_ps);
+    WEFT_CHECK(
+        std::accumulate(sender.times.begin(), sender.times.end(), Time_ps{0}) == sender.until_ps - sender.first_ps,
+        "the times of a sender are not all of its time");
+    WEFT_CHECK(sender.again <= sender.packets && sender.questions <= sender.packets,
+               "a sender has sent less than part");
   }
 }
 

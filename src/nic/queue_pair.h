@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/check.h"
 #include "base/time.h"
 #include "engine/packet.h"
 #include "nic/congestion.h"
@@ -119,6 +120,7 @@ struct Requester {
 
   SendWqe& at(std::uint32_t index) { return wqes[index & mask]; }
   void next_wqe() {
+    WEFT_DCHECK(tx != tail, "the send queue has no next work request");
     ++tx;
     tx_packet = 0;
     started = false;
@@ -160,7 +162,10 @@ struct Responder {
     left_B = length_B;
     checked = 0;
   }
-  Reply& next_reply() { return replies[reply_head % replies.size()]; }
+  Reply& next_reply() {
+    WEFT_DCHECK(reply_head != reply_tail, "the next reply of a responder that has none");
+    return replies[reply_head % replies.size()];
+  }
 };
 
 // Ordered by cache line: both sides, the responder, the requester, congestion control.

@@ -46,6 +46,7 @@ void start_congestion_control(Port& port, QueuePair& qp, Time_ps now_ps) {
 // change before that, it is looked at again then.
 void pace(Port& port, QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
+  WEFT_DCHECK(now_ps >= qp.last_sent_ps, "packets leave in another order than time");
   qp.last_sent_ps = now_ps;
   state.until_bytes_B -= line_bytes;
   if (now_ps >= state.until_ps || state.until_bytes_B <= 0) [[unlikely]] {
@@ -54,6 +55,7 @@ void pace(Port& port, QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
     if (port.records && state.pace_q16 > before_q16)
       port.recorder->rate_cut(qp, before_q16, port.line_rate_bps, now_ps);
   }
+  WEFT_DCHECK(state.pace_q16 >= 0, "a pace below none");
   qp.next_send_ps = now_ps + (static_cast<std::int64_t>(line_bytes) * state.pace_q16 >> 16);
   qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
@@ -99,6 +101,7 @@ void signal_ack(Port& port, QueuePair& qp, std::uint32_t una_before, const Packe
   signal.next_psn = req.high_psn;
   if (req.timed_ps != kNever_ps && !psn_before(req.una_psn, req.timed_psn)) {
     signal.rtt_ps = now_ps - req.timed_ps;
+    WEFT_CHECK(signal.rtt_ps > 0, "a round trip of no time");
     req.timed_ps = kNever_ps;
   }
   if (packet != nullptr) signal.hops = packet->hops;

@@ -49,6 +49,7 @@ bool has_buffer_slowly(Port& port, const QueuePair& qp, const Packet& packet, Ti
     end_packet(port, packet, Fate::kRxBufferFull);
     return;
   }
+  WEFT_DCHECK(port.classes.received(packet) < port.counters.priorities.size(), "a packet of no priority");
   Counters::Traffic& traffic = port.counters.priorities[port.classes.received(packet)].rx;
   ++traffic.packets;
   traffic.bytes += fabric::line_B(packet) - fabric::kLineOverhead_B;

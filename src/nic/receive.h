@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/check.h"
 #include "engine/packet.h"
 #include "fabric/link.h"
 #include "nic/port.h"

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/time.h"
 #include "nic/nic_model.h"
 
@@ -20,6 +21,7 @@ class ReceiveLoad {
  public:
   // A frame of `line_B` bytes comes in; the port has sent `sent_B` so far.
   void count(const NicModel& model, std::uint32_t line_B, std::uint64_t sent_B, Time_ps now_ps) {
+    WEFT_DCHECK(now_ps >= at_ps_ && sent_B >= sent_B_, "what a port has sent becomes less");
     const std::int64_t served_B =
         bytes_of(model.rx_sustained_bps, now_ps - at_ps_) + static_cast<std::int64_t>(sent_B - sent_B_);
     sent_B_ = sent_B;
@@ -55,6 +57,7 @@ class ReceiveLoad {
     filled_at_ps_ = now_ps;
     is_full_ = filled_B_ + payload_B > (is_full_ ? model.rx_resume_B : model.rx_buffer_B);
     if (!is_full_) filled_B_ += payload_B;
+    WEFT_DCHECK(filled_B_ >= 0 && filled_B_ <= model.rx_buffer_B, "a receive buffer holds more than its size");
     return !is_full_;
   }
   std::int64_t filled_B() const { return filled_B_; }

@@ -83,6 +83,8 @@ bool count_connectx_timeout(Port& port, QueuePair& qp) {
 
 void go_back(Port& port, QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
   Requester& req = qp.req;
+  WEFT_CHECK(psn_distance(psn, req.una_psn) <= psn_distance(req.high_psn, req.una_psn),
+             "a requester goes back to what was never sent");
   req.tx = req.head;
   req.started = false;
   req.responses_due = 0;
@@ -91,6 +93,7 @@ void go_back(Port& port, QueuePair& qp, std::uint32_t psn, Time_ps at_ps) {
     ++req.tx;
   }
   req.tx_packet = req.tx == req.tail ? 0 : psn_distance(psn, req.at(req.tx).first_psn);
+  WEFT_CHECK(req.tx == req.tail || req.tx_packet < req.at(req.tx).packets, "a requester goes back to no packet");
   req.hold_until_ps = at_ps;
   qp.wait = Wait::kRecovery;
   if (port.records) port.recorder->recovers(port.qps.context_of(qp), port.schedule.last_event_ps());
@@ -104,6 +107,7 @@ Time_ps nak_reaction_ps(Port& port) {
 
 void arm_timer(Port& port, QueuePair& qp, Time_ps now_ps) {
   Time_ps wait_ps = ack_timeout_ps(port, qp);
+  WEFT_CHECK(wait_ps > 0, "an ACK timeout of no time");
   qp.req.deadline_ps = wait_ps == kNever_ps ? kNever_ps : now_ps + wait_ps;
   if (qp.req.deadline_ps == kNever_ps || (qp.req.timer_queued && qp.req.timer_ps <= qp.req.deadline_ps)) return;
   qp.req.timer_queued = true;
@@ -113,6 +117,7 @@ void arm_timer(Port& port, QueuePair& qp, Time_ps now_ps) {
 
 void progress(Port& port, QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
+  WEFT_DCHECK(now_ps >= req.last_ack_ps, "acknowledgements run back in time");
   req.retries_left = qp.attributes.retry_cnt;
   req.rnr_left = qp.attributes.rnr_retry;
   req.adaptive_step = 0;
@@ -151,6 +156,7 @@ void on_timer(Port& port, Time_ps now_ps) {
     fail_cq(port, context & ~kCqContext, now_ps);
     return;
   }
+  WEFT_CHECK(port.qps.find(context) != nullptr, "a timer of a queue pair that nobody has made");
   QueuePair& qp = *port.qps.find(context);
   if (qp.req.timer_ps != now_ps) return;
   qp.req.timer_queued = false;
@@ -186,6 +192,7 @@ bool timer_is_due(Port& port, QueuePair& qp, Time_ps now_ps) {
 
 void on_ack_timeout(Port& port, QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
+  WEFT_CHECK(req.una_psn != req.high_psn, "an ACK timeout with nothing outstanding");
   if (port.records) port.recorder->lost(qp, PortEventKind::kTimeout, now_ps);
   req.deadline_ps = kNever_ps;
   if (port.config.model.ack_timeout_mode == AckTimeoutMode::kConnectX) {

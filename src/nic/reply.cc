@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "nic/message_trace.h"
 #include "nic/psn.h"
 #include "nic/reaction_point.h"
@@ -42,6 +43,7 @@ bool has_room_for_response(const Port& port, const QueuePair& qp) {
 void push_reply(Port& port, QueuePair& qp, const Reply& reply) {
   Responder& resp = qp.resp;
   std::uint32_t waiting = resp.reply_tail - resp.reply_head;
+  WEFT_CHECK(waiting <= most_replies(port), "more replies than a queue pair has room for");
   if (waiting == most_replies(port)) return;  // a lost ACK: the requester asks again
   if (waiting == resp.replies.size()) {
     // Most queue pairs never have more than an ACK or two waiting, and there may be a million of them.
@@ -59,6 +61,7 @@ void push_reply(Port& port, QueuePair& qp, const Reply& reply) {
 
 void reply_ack(Port& port, QueuePair& qp, std::uint32_t psn, Time_ps now_ps) {
   Responder& resp = qp.resp;
+  WEFT_DCHECK(psn_before(psn, resp.expected_psn), "an acknowledgement of what has not come");
   resp.unacked = 0;
   if (resp.reply_head != resp.reply_tail) {
     Reply& last = resp.replies[(resp.reply_tail - 1) % resp.replies.size()];
@@ -133,6 +136,7 @@ void reply_atomic(Port& port, QueuePair& qp, std::uint32_t psn, std::uint64_t or
 
 bool send_reply(Port& port, QueuePair& qp, Time_ps now_ps) {
   Responder& resp = qp.resp;
+  WEFT_DCHECK(resp.queued_ps == kInRing_ps, "a responder has a turn that it was not queued for");
   resp.queued_ps = kNever_ps;
   if (resp.reply_head == resp.reply_tail) return false;
   Reply& reply = resp.next_reply();
@@ -143,7 +147,10 @@ bool send_reply(Port& port, QueuePair& qp, Time_ps now_ps) {
   const bool was_read = reply.kind == Reply::Kind::kRead && port.config.model.read_turnaround_ps > 0;
   if (!qp.transport->send_reply(port, qp, reply, now_ps)) return false;
   if (reply.left_B == 0) {
-    if (reply.counted) --resp.requests_waiting;
+    if (reply.counted) {
+      WEFT_CHECK(resp.requests_waiting > 0, "an answer to a request that does not wait");
+      --resp.requests_waiting;
+    }
     ++resp.reply_head;
   }
   if (resp.reply_head != resp.reply_tail) {

@@ -105,6 +105,7 @@ fabric::Fate receive_data(Port& port, QueuePair& qp, Packet& packet, Time_ps now
   }
   SendWqe& wqe = req.at(req.head);
   std::uint32_t index = psn_distance(psn, wqe.first_psn);
+  WEFT_CHECK(req.head != req.tail && index < wqe.packets, "a response to no outstanding work request");
   std::uint32_t aeth = aux_of(port, packet);
   WcStatus wrong = response_error(wqe, index, qp.attributes.path_mtu_B, packet, aeth);
   if (wrong != WcStatus::kSuccess) [[unlikely]] {
@@ -172,10 +173,14 @@ fabric::Fate receive_response(Port& port, QueuePair& qp, Packet& packet, Time_ps
 
 bool acknowledge(Port& port, QueuePair& qp, std::uint32_t next_una, Time_ps now_ps) {
   Requester& req = qp.req;
+  WEFT_DCHECK(!psn_before(req.una_psn, next_una) ||
+                  psn_distance(next_una, req.una_psn) <= psn_distance(req.high_psn, req.una_psn),
+              "an acknowledgement of what was never sent");
   bool moved = false;
   bool complete = true;
   while (psn_before(req.una_psn, next_una)) {
     SendWqe& wqe = req.at(req.head);
+    WEFT_DCHECK(req.head != req.tail, "PSNs are outstanding, and no work request is");
     if (needs_response(wqe.request.opcode)) {
       complete = false;
       break;
@@ -197,8 +202,13 @@ bool acknowledge(Port& port, QueuePair& qp, std::uint32_t next_una, Time_ps now_
 
 void finish_head(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps, Time_ps data_left_ps) {
   Requester& req = qp.req;
+  WEFT_CHECK(req.head != req.tail, "a work request ends that was not posted");
+  WEFT_DCHECK(req.tx - req.head <= req.tail - req.head, "a requester sends outside of its send queue");
   const SendWqe& wqe = req.at(req.head);
-  if (needs_response(wqe.request.opcode) && req.tx != req.head) --req.responses_due;
+  if (needs_response(wqe.request.opcode) && req.tx != req.head) {
+    WEFT_CHECK(req.responses_due > 0, "a response that no request has asked for");
+    --req.responses_due;
+  }
   Time_ps done_ps = std::max(now_ps, data_left_ps);
   if (wqe.request.signaled || status != WcStatus::kSuccess) {
     Time_ps left_ps = port.functions[qp.function].write_entry(kCqe_B, done_ps);
@@ -209,6 +219,7 @@ void finish_head(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps, Tim
   }
   if (port.records && status == WcStatus::kSuccess && !is_local(wqe.request.opcode))
     port.recorder->completed(port.qps.context_of(qp), done_ps - wqe.posted_ps);
+  WEFT_DCHECK(done_ps >= wqe.posted_ps || status == WcStatus::kFlushError, "a work request ends before its doorbell");
   if (req.tx == req.head) req.next_wqe();
   ++req.head;
 }

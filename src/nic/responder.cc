@@ -93,6 +93,7 @@ std::optional<Fate> begin_message(Port& port, QueuePair& qp, const Packet& packe
     const ReceiveRequest& receive = resp.receives[resp.head & resp.mask];
     resp.aim(receive.va, receive.lkey, receive.length_B);
   }
+  WEFT_DCHECK(!resp.in_message, "a message begins in the middle of another");
   resp.in_message = true;
   resp.received_B = 0;
   return std::nullopt;
@@ -114,6 +115,7 @@ std::optional<Fate> begin_message(Port& port, QueuePair& qp, const Packet& packe
     if (!region->has_bytes() && region->covers(resp.va, resp.left_B)) resp.checked = port.memory.changes();
   }
   resp.placed_ps = port.functions[qp.function].write(packet.payload_B, now_ps);
+  WEFT_DCHECK(resp.placed_ps >= now_ps, "a payload left for memory before it came");
   if (region != nullptr && region->has_bytes() &&
       !port.completions.store_payload(*region, resp.va, packet, resp.placed_ps, port.functions[0]))
     return Placed::kGone;
@@ -227,6 +229,7 @@ Fate accept_atomic(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
     port.completions.tell_written(headers.rkey,
                                   port.completions.visible_ps(done_ps + read_ps, port.functions[qp.function]));
   if (resp.atomics.empty()) resp.atomics.resize(port.config.model.max_rd_atomic);
+  WEFT_CHECK(done_ps > now_ps, "an atomic is done before it came");
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {psn_of(packet), original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);
@@ -277,6 +280,8 @@ Fate receive_duplicate(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps
   if (qp.state != QpState::kRtr && qp.state != QpState::kRts && qp.state != QpState::kSqd) return Fate::kUnknownQp;
   note_packet(port, qp, now_ps);
   Responder& resp = qp.resp;
+  WEFT_DCHECK(resp.expected_psn <= kPsnMask && resp.msn <= kPsnMask, "a PSN or MSN of more than 24 bits");
+  WEFT_DCHECK(resp.unacked < port.ack_interval_packets, "an acknowledgement is overdue");
   std::uint32_t ahead = psn_distance(psn_of(packet), resp.expected_psn);
   if (ahead != 0) {
     if (ahead >= kPsnHalf) return receive_duplicate(port, qp, packet, now_ps);
@@ -352,6 +357,7 @@ void end_message(Port& port, QueuePair& qp, const Packet& packet, Time_ps now_ps
                                     port.completions.visible_ps(resp.placed_ps, port.functions[qp.function]));
   }
   if (resp.is_write && !wire::has_imm(opcode)) return;
+  WEFT_CHECK(resp.head != resp.tail, "a message ends a receive that was not posted");
   Completion completion;
   completion.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
   completion.opcode = resp.is_write ? WcOpcode::kReceiveWithImm : WcOpcode::kReceive;
@@ -370,6 +376,7 @@ void end_message(Port& port, QueuePair& qp, const Packet& packet, Time_ps now_ps
 
 void fail_receive(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps) {
   ++port.counters.resp_cqe_error;
+  WEFT_CHECK(qp.resp.head != qp.resp.tail, "a receive fails that was not posted");
   Completion failed;
   failed.wr_id = qp.resp.receives[qp.resp.head++ & qp.resp.mask].wr_id;
   failed.status = status;

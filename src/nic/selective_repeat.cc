@@ -1,6 +1,7 @@
 // Selective repeat: the requester. What is missing is sent again, ahead of new packets, and a probe behind it.
 #include "nic/selective_repeat.h"
 
+#include "base/check.h"
 #include "nic/reaction_point.h"
 #include "nic/receive.h"
 #include "nic/recovery.h"
@@ -37,7 +38,10 @@ constexpr std::uint8_t kMostProbes = 8;
 // Which WQE has this PSN, of those that were sent and not acknowledged.
 std::uint32_t wqe_of(Requester& req, std::uint32_t psn) {
   std::uint32_t index = req.head;
-  while (psn_distance(psn, req.at(index).first_psn) >= req.at(index).packets) ++index;
+  while (psn_distance(psn, req.at(index).first_psn) >= req.at(index).packets) {
+    WEFT_CHECK(index != req.tail, "a PSN of no work request");
+    ++index;
+  }
   return index;
 }
 
@@ -92,6 +96,8 @@ void SelectiveRepeat::begin_repair(Port& port, QueuePair& qp, Time_ps at_ps) {
 
 void SelectiveRepeat::end_repair(QueuePair& qp) {
   SelectiveState& state = own_state<SelectiveState>(qp);
+  WEFT_CHECK(state.repairing, "a repair ends that has not begun");
+  WEFT_CHECK(state.resume_tx - qp.req.head <= qp.req.tail - qp.req.head, "new packets go on outside of the send queue");
   state.repairing = false;
   qp.req.tx = state.resume_tx;
   qp.req.tx_packet = state.resume_packet;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 
+#include "base/check.h"
 #include "nic/port.h"
 #include "nic/psn.h"
 #include "nic/transport.h"
@@ -38,6 +39,7 @@ class PsnSet {
   bool empty() const { return size_ == 0; }
   // The first one from `from` on; there must be one.
   std::uint32_t first(std::uint32_t from) const {
+    WEFT_CHECK(size_ > 0, "the first PSN of an empty set");
     while (!has(from)) from = psn_add(from, 1);
     return from;
   }

@@ -1,4 +1,5 @@
 // Selective repeat: the responder. A WRITE is placed in whatever order its packets come; gaps are reported.
+#include "base/check.h"
 #include "nic/reaction_point.h"
 #include "nic/receive.h"
 #include "nic/reliable_transport.h"
@@ -84,6 +85,7 @@ bool SelectiveRepeat::keep(Port& port, QueuePair& qp, Packet& packet, Time_ps no
   resp.received_B = received_B;
   resp.checked = checked;
   if (!placed) return false;
+  WEFT_DCHECK(psn_distance(psn, resp.expected_psn) < PsnSet::kSpan, "a PSN beyond the set of those that came");
   state.kept.add(psn);
   if (with_imm) {
     state.immediates.add(psn);
@@ -100,6 +102,8 @@ bool SelectiveRepeat::keep(Port& port, QueuePair& qp, Packet& packet, Time_ps no
 // A WRITE with immediate whose turn has come ends its receive.
 void SelectiveRepeat::complete(Port& port, QueuePair& qp, const SelectiveState::DueReceive& due, Time_ps now_ps) {
   Responder& resp = qp.resp;
+  WEFT_CHECK(resp.head != resp.tail, "a message ends a receive that was not posted");
+  WEFT_CHECK(due.psn == resp.expected_psn, "an immediate of another message");
   Completion completion;
   completion.wr_id = resp.receives[resp.head++ & resp.mask].wr_id;
   completion.opcode = WcOpcode::kReceiveWithImm;
@@ -144,6 +148,7 @@ void SelectiveRepeat::close_gap(Port& port, QueuePair& qp, Time_ps now_ps) {
 
 void SelectiveRepeat::report(Port& port, QueuePair& qp, std::uint32_t first, std::uint32_t end, Time_ps now_ps) {
   if (first == end) return;
+  WEFT_CHECK(psn_before(first, end), "a gap that ends before it begins");
   ++port.counters.out_of_sequence;
   Reply reply;
   reply.kind = Reply::Kind::kGap;

@@ -64,6 +64,7 @@ bool add_payload(Port& port, Packet& packet, std::uint32_t key, std::uint64_t va
     add_cold(port, packet).payload = taken;
     return taken != engine::kNoSlot;
   }
+  WEFT_DCHECK(packet.payload_B <= engine::kPayloadSlot_B, "a payload is larger than its slot");
   std::uint32_t slot = domain.payload.take();
   add_cold(port, packet).payload = slot;
   return MemoryTable::read(*region, va, std::span(domain.payload[slot]).first(packet.payload_B));
@@ -100,12 +101,15 @@ bool message_may_start(Port& port, QueuePair& qp, Time_ps now_ps, Time_ps& at_ps
   }
   qp.req.has_context = false;
   qp.req.next_message_ps = now_ps + port.config.model.wqe_interval_ps;
+  WEFT_DCHECK(port.card.message_free_ps <= now_ps, "two messages at once on one card");
   port.card.message_free_ps = now_ps + port.message_interval_ps;
   return true;
 }
 
 [[gnu::always_inline]] inline bool send_next(Port& port, QueuePair& qp, Time_ps now_ps) {
   Requester& req = qp.req;
+  WEFT_DCHECK(req.tail - req.head <= req.mask + 1, "a send queue has more entries than places");
+  WEFT_DCHECK(req.tx - req.head <= req.tail - req.head, "a requester sends outside of its send queue");
   if (req.tx == req.tail) return false;
   SendWqe& wqe = req.at(req.tx);
   Time_ps at_ps = std::max(std::max(wqe.ready_ps, req.hold_until_ps), qp.pace_ps);
@@ -176,6 +180,7 @@ bool message_may_start(Port& port, QueuePair& qp, Time_ps now_ps, Time_ps& at_ps
 }  // namespace
 
 bool send_request(Port& port, QueuePair& qp, Time_ps now_ps) {
+  WEFT_DCHECK(qp.req.queued_ps == kInRing_ps, "a requester has a turn that it was not queued for");
   qp.req.queued_ps = kNever_ps;
   if (qp.state == QpState::kRts) [[likely]]
     return send_next(port, qp, now_ps);

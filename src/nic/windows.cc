@@ -60,6 +60,7 @@ bool MemoryTable::bind(const Binding& binding) {
   window.elsewhere = region->elsewhere;
   window.parent = binding.region_key >> 8;
   window.valid = true;
+  WEFT_CHECK(window.parent != 0 && window.parent != binding.key >> 8, "a window of no region, or of itself");
   ++region->windows;
   ++changes_;
   return true;
@@ -67,6 +68,7 @@ bool MemoryTable::bind(const Binding& binding) {
 
 void MemoryTable::close(MemoryRegion& region) {
   if (region.is_window() && region.valid) {
+    WEFT_CHECK(regions_[region.parent].windows > 0, "a window of a region that has none");
     region.pd = regions_[region.parent].pd;
     --regions_[region.parent].windows;
     region.bytes = {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/check.h"
 #include "base/time.h"
 
 namespace weft::nic {
@@ -26,8 +27,14 @@ class ContextRing {
       grow();
     slots_[tail_++ & mask_] = context;
   }
-  std::uint32_t front() const { return slots_[head_ & mask_]; }
-  std::uint32_t pop() { return slots_[head_++ & mask_]; }
+  std::uint32_t front() const {
+    WEFT_DCHECK(!empty(), "the first of an empty ring");
+    return slots_[head_ & mask_];
+  }
+  std::uint32_t pop() {
+    WEFT_DCHECK(!empty(), "an empty ring gives a context");
+    return slots_[head_++ & mask_];
+  }
 
  private:
   static constexpr std::uint32_t kInPlace = 2;
@@ -71,7 +78,10 @@ class WorkHeap {
 
   bool empty() const { return size_ == 0; }
   Time_ps next_ps() const { return next_ps_; }
-  std::uint32_t next_context() const { return entries_[0].context; }
+  std::uint32_t next_context() const {
+    WEFT_DCHECK(size_ > 0, "the first of an empty heap");
+    return entries_[0].context;
+  }
   void push(Time_ps time_ps, std::uint32_t context) {
     if (size_ == capacity_) [[unlikely]]
       grow();
@@ -80,9 +90,11 @@ class WorkHeap {
     next_ps_ = entries_[0].time_ps;
   }
   Entry pop() {
+    WEFT_DCHECK(size_ > 0, "an empty heap gives a context");
     if (size_ > 1) std::pop_heap(entries_, entries_ + size_);
     const Entry entry = entries_[--size_];
     next_ps_ = size_ == 0 ? kNever_ps : entries_[0].time_ps;
+    WEFT_DCHECK(next_ps_ >= entry.time_ps, "a heap gives its entries in another order than time");
     return entry;
   }
 

@@ -215,7 +215,7 @@ TEST(Unreliable, PsnsContinueAfterError) {
     pair.post(WrOpcode::kSend, 64);
     EXPECT_EQ(pair.sent_completions().size(), 6U);
     ASSERT_TRUE(pair.device(0).modify(pair.qp[0], QpState::kRts, pair.attributes(0)));
-    pair.post(WrOpcode::kSend, 64);
+    pair.post(pair.request(WrOpcode::kSend, 64), pair.device(0).last_event_ps());
     pair.run();
     EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
     EXPECT_EQ(pair.psns(0), (std::vector<std::uint32_t>{0, 1}));
