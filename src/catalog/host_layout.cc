@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "nic/pcie.h"
+#include "nic/pcie/function.h"
 
 namespace weft::lab {
 namespace {

@@ -52,7 +52,7 @@ inline constexpr std::uint32_t kNoSlot = 0xffffffff;
 inline constexpr std::uint8_t kTtl = 64;  // of a packet that leaves its host
 
 // Packet::transport of what two ends of a link tell each other (fabric/link_flow_control.h): it is never forwarded. The
-// other numbers belong to the transports of queue pairs (nic/transport.h).
+// other numbers belong to the transports of queue pairs (nic/transports/transport.h).
 inline constexpr std::uint8_t kLinkControl = 7;
 
 // What few packets have beside their record.

@@ -1,6 +1,6 @@
 // What the fabric and observers may ask about a packet without reading the words of its transport: one table for each
-// value of Packet::transport. nic/transport.h has those of queue pairs, fabric/link_flow_control.h that of link
-// control.
+// value of Packet::transport. nic/transports/transport.h has those of queue pairs, fabric/link_flow_control.h that of
+// link control.
 #pragma once
 
 #include <array>

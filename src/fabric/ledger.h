@@ -10,7 +10,7 @@
 namespace weft::fabric {
 
 enum class Fate : std::uint8_t {
-  // Reached the transport, whose receive function (nic/transport.h) says which it is.
+  // Reached the transport, whose receive function (nic/transports/transport.h) says which it is.
   kAccepted,       // moved the protocol forward
   kDuplicate,      // already received: answered or ignored, data not placed again
   kOutOfSequence,  // beyond what the transport can take now: discarded

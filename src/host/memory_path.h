@@ -1,6 +1,6 @@
 // Where the devices of a host, its programs and their memory are, and the paths that DMA takes between them
 // (docs/mechanisms/host.md). A queue pair whose memory is not reached by the card's link alone gets a function of the
-// card with a path of its own (nic/pcie_path.h); all paths of a host share the links that they cross.
+// card with a path of its own (nic/pcie/path.h); all paths of a host share the links that they cross.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "host/host_model.h"
 #include "host/places.h"
 #include "nic/device_config.h"
-#include "nic/pcie_path.h"
+#include "nic/pcie/path.h"
 
 namespace weft::host {
 

@@ -1,7 +1,7 @@
 // Asynchronous events, and the completion queue that was overrun, which causes most of them.
 #include "nic/async.h"
 
-#include "nic/recovery.h"
+#include "nic/transports/recovery.h"
 
 namespace weft::nic {
 

@@ -2,9 +2,9 @@
 
 #include "base/check.h"
 #include "nic/port.h"
-#include "nic/roce_packet.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/roce_packet.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

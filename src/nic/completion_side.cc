@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "nic/message_trace.h"
 #include "nic/port_schedule.h"
+#include "nic/record/message_trace.h"
 
 namespace weft::nic {
 

@@ -13,7 +13,7 @@
 #include "nic/completion_queue.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
-#include "nic/pcie.h"
+#include "nic/pcie/function.h"
 
 namespace weft::nic {
 

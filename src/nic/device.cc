@@ -2,12 +2,12 @@
 #include "nic/device.h"
 
 #include "base/check.h"
-#include "nic/message_trace.h"
-#include "nic/psn.h"
-#include "nic/recovery.h"
-#include "nic/requester.h"
+#include "nic/record/message_trace.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/psn.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/requester.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

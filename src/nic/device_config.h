@@ -10,9 +10,9 @@
 #include "base/time.h"
 #include "engine/packet.h"
 #include "nic/async.h"
-#include "nic/context_cache.h"
 #include "nic/nic_model.h"
-#include "nic/pcie.h"
+#include "nic/pcie/context_cache.h"
+#include "nic/pcie/function.h"
 #include "nic/port_qos.h"
 #include "nic/work.h"
 
@@ -66,7 +66,7 @@ struct DeviceConfig {
   // By port id: the port whose NIC it is a virtual function of, or itself. Null: no port is one.
   const std::vector<std::uint32_t>* carriers = nullptr;
   bool carry_payload = false;  // payload bytes are needed
-  bool record = false;         // what senders waited for, and rare events (nic/port_record.h)
+  bool record = false;         // what senders waited for, and rare events (nic/record/port_record.h)
   // Faults of this port: a receiver that is slow, and one that pauses its peer for nothing.
   Time_ps slow_ps_per_byte = 0;
   Time_ps slow_from_ps = kNever_ps, slow_until_ps = kNever_ps;

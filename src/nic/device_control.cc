@@ -1,7 +1,7 @@
 #include "nic/device_control.h"
 
 #include "base/check.h"
-#include "nic/message_trace.h"
+#include "nic/record/message_trace.h"
 
 namespace weft::nic {
 

@@ -1,7 +1,7 @@
 #include "nic/drain.h"
 
 #include "base/check.h"
-#include "nic/psn.h"
+#include "nic/transports/psn.h"
 
 namespace weft::nic {
 

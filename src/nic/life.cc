@@ -4,10 +4,10 @@
 
 #include "base/check.h"
 #include "nic/device.h"
-#include "nic/recovery.h"
-#include "nic/responder.h"
-#include "nic/selective_repeat.h"
-#include "nic/transport.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/responder.h"
+#include "nic/transports/selective_repeat.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

@@ -3,13 +3,13 @@
 #include <bit>
 
 #include "base/check.h"
+#include "nic/congestion/reaction_point.h"
 #include "nic/device.h"
 #include "nic/drain.h"
-#include "nic/psn.h"
-#include "nic/reaction_point.h"
-#include "nic/recovery.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/psn.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

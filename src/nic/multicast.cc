@@ -5,9 +5,9 @@
 #include "base/check.h"
 #include "nic/device.h"
 #include "nic/receive.h"
-#include "nic/responder.h"
-#include "nic/roce_packet.h"
-#include "nic/transport.h"
+#include "nic/transports/responder.h"
+#include "nic/transports/roce_packet.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

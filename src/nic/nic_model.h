@@ -75,14 +75,15 @@ struct NicModel {
   Time_ps adaptive_timeout_ps = ns(4'194'304);  // kConnectX: the shortest timeout of its own
   Time_ps nak_generation_ps = 0;                // gap seen -> NAK ready to send
   Time_ps nak_reaction_ps = 0;                  // NAK received -> first retransmission ready to send
-  bool selective_repeat = false;                // of RC queue pairs: nic/selective_repeat.h
+  bool selective_repeat = false;                // of RC queue pairs: nic/transports/selective_repeat.h
   std::uint32_t tx_psn_window = 1024;           // selective repeat: packets in flight
 
   CnpScope cnp_scope = CnpScope::kPort;
   Time_ps min_time_between_cnps_ps = 0;
   Time_ps cnp_generation_ps = 0;  // CE packet checked -> CNP ready to send
-  bool mild_restart = false;      // slow restart of a queue pair near its line rate costs it little: nic/dcqcn.cc
-  bool slow_restart = false;      // loss is congestion: a gap asks for a CNP, and the sender reacts to a NAK or timeout
+  bool mild_restart =
+      false;  // slow restart of a queue pair near its line rate costs it little: nic/congestion/dcqcn.cc
+  bool slow_restart = false;  // loss is congestion: a gap asks for a CNP, and the sender reacts to a NAK or timeout
 };
 
 }  // namespace weft::nic

@@ -1,6 +1,6 @@
 // A NIC port: the parts of a device, each by value and with its own rules. nic::Device is what programs and hosts see
-// of it; transports (nic/transport.h) and the functions of the packet path work on the parts. Which of them a packet
-// needs comes first, by cache line.
+// of it; transports (nic/transports/transport.h) and the functions of the packet path work on the parts. Which of them
+// a packet needs comes first, by cache line.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 #include "nic/loopback.h"
 #include "nic/memory.h"
 #include "nic/pause_engine.h"
-#include "nic/pcie.h"
-#include "nic/port_record.h"
+#include "nic/pcie/function.h"
 #include "nic/port_schedule.h"
 #include "nic/queue_pair_table.h"
 #include "nic/receive_buffer.h"
+#include "nic/record/port_record.h"
 #include "nic/traffic_classes.h"
 
 namespace weft::nic {

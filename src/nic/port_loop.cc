@@ -3,13 +3,13 @@
 
 #include "base/check.h"
 #include "nic/cnp_notifier.h"
-#include "nic/pcie_path.h"
+#include "nic/pcie/path.h"
 #include "nic/port.h"
 #include "nic/receive.h"
-#include "nic/recovery.h"
-#include "nic/reply.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/reply.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

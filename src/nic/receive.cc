@@ -1,11 +1,11 @@
 #include "nic/receive.h"
 
 #include "base/check.h"
+#include "nic/congestion/reaction_point.h"
 #include "nic/device.h"
-#include "nic/ip_datagram.h"
-#include "nic/pcie_path.h"
-#include "nic/reaction_point.h"
-#include "nic/transport.h"
+#include "nic/pcie/path.h"
+#include "nic/transports/ip_datagram.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

@@ -9,7 +9,7 @@
 #include "engine/packet.h"
 #include "fabric/link.h"
 #include "nic/port.h"
-#include "nic/roce_packet.h"
+#include "nic/transports/roce_packet.h"
 
 namespace weft::nic {
 

@@ -11,7 +11,7 @@
 #include "engine/packet.h"
 #include "nic/counters.h"
 #include "nic/device_config.h"
-#include "nic/pcie_path.h"
+#include "nic/pcie/path.h"
 #include "nic/receive_load.h"
 
 namespace weft::nic {

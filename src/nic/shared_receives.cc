@@ -2,7 +2,7 @@
 
 #include "base/check.h"
 #include "nic/receive.h"
-#include "nic/responder.h"
+#include "nic/transports/responder.h"
 
 namespace weft::nic {
 

@@ -1,13 +1,13 @@
 #include "nic/transmit.h"
 
 #include "base/check.h"
+#include "nic/congestion/reaction_point.h"
 #include "nic/drain.h"
-#include "nic/pcie_path.h"
-#include "nic/psn.h"
-#include "nic/reaction_point.h"
-#include "nic/recovery.h"
-#include "nic/requester.h"
-#include "nic/transport.h"
+#include "nic/pcie/path.h"
+#include "nic/transports/psn.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/requester.h"
+#include "nic/transports/transport.h"
 #include "wire/flow.h"
 
 namespace weft::nic {

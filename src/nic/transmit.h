@@ -8,7 +8,7 @@
 #include "engine/packet.h"
 #include "nic/loopback.h"
 #include "nic/port.h"
-#include "nic/roce_packet.h"
+#include "nic/transports/roce_packet.h"
 
 namespace weft::nic {
 

@@ -2,10 +2,10 @@
 // queue. A window that is bound reaches the bytes of its region, which stays registered as long.
 #include "base/check.h"
 #include "nic/memory.h"
-#include "nic/recovery.h"
-#include "nic/requester.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/requester.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 

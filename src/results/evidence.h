@@ -55,7 +55,7 @@ struct SenderEvidence {
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
   std::vector<EarlierPath> earlier;  // in order of time, where routes changed; `path` is the last
   std::string workload;              // whose queue pair it is; empty: not known
-  LogHistogram latency;              // ps, of its messages (nic/port_record.h); only of a run that has just ended
+  LogHistogram latency;  // ps, of its messages (nic/record/port_record.h); only of a run that has just ended
 };
 // Messages of senders that were left out: the workload is known, the flow is not.
 struct LatencyEvidence {

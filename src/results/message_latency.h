@@ -1,5 +1,5 @@
 // How long single messages took, by flow and by workload: from the doorbell of a work request to the moment at which
-// the CPU can see its completion (nic/port_record.h). Percentiles are right to 0.8 % (base/log_histogram.h).
+// the CPU can see its completion (nic/record/port_record.h). Percentiles are right to 0.8 % (base/log_histogram.h).
 #pragma once
 
 #include <cstdint>

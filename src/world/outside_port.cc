@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "nic/roce_packet.h"
+#include "nic/transports/roce_packet.h"
 #include "observe/frame_of.h"
 #include "wire/neighbour.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "nic/device_control.h"
-#include "nic/ip_datagram.h"
+#include "nic/transports/ip_datagram.h"
 #include "workload/perftest/budget.h"
 #include "world/world_parts.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "model/qos_contract.h"
-#include "nic/transport.h"
+#include "nic/transports/transport.h"
 #include "observe/frame_of.h"
 #include "wire/mtu.h"
 #include "world/world_parts.h"

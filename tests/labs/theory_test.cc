@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "labfile/reader.h"
-#include "nic/roce_packet.h"
+#include "nic/transports/roce_packet.h"
 #include "support/dcqcn_fluid.h"
 #include "support/models.h"
 #include "support/sanitized.h"

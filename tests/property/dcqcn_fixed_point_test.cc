@@ -1,4 +1,4 @@
-// N senders of src/nic/dcqcn.cc at one marking queue against the fixed point of docs/mechanisms/dcqcn.md.
+// N senders of src/nic/congestion/dcqcn.cc at one marking queue against the fixed point of docs/mechanisms/dcqcn.md.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

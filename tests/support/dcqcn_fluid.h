@@ -1,7 +1,7 @@
 // Fixed points of DCQCN for N equal flows on one link, two ways (docs/mechanisms/dcqcn.md derives them): the fluid
 // model of Zhu et al. (SIGCOMM'15, section 5), and the cycle model, which follows a flow exactly from one CNP to the
-// next. Packets per second inside, bits per second and bytes outside. Nothing here knows src/nic/dcqcn.cc: it is what
-// that code and whole labs are checked against.
+// next. Packets per second inside, bits per second and bytes outside. Nothing here knows src/nic/congestion/dcqcn.cc:
+// it is what that code and whole labs are checked against.
 #pragma once
 
 #include <algorithm>

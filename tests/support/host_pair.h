@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "fabric/link_wrapper.h"
 #include "host/host.h"
-#include "nic/transport.h"
+#include "nic/transports/transport.h"
 #include "support/models.h"
 
 namespace weft::support {

@@ -13,8 +13,8 @@
 #include "fabric/link.h"
 #include "fabric/link_wrapper.h"
 #include "nic/device.h"
-#include "nic/roce_packet.h"
-#include "nic/transport.h"
+#include "nic/transports/roce_packet.h"
+#include "nic/transports/transport.h"
 #include "support/bytes.h"
 #include "support/models.h"
 

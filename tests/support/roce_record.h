@@ -1,8 +1,8 @@
 // Records of RoCE packets, for tests that make them by hand.
 #pragma once
 
-#include "nic/roce_packet.h"
-#include "nic/transport.h"
+#include "nic/transports/roce_packet.h"
+#include "nic/transports/transport.h"
 
 namespace weft::support {
 

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "nic/psn.h"
 #include "nic/receive.h"
-#include "nic/recovery.h"
-#include "nic/reply.h"
-#include "nic/requester.h"
-#include "nic/responder.h"
 #include "nic/transmit.h"
-#include "nic/transport.h"
+#include "nic/transports/psn.h"
+#include "nic/transports/recovery.h"
+#include "nic/transports/reply.h"
+#include "nic/transports/requester.h"
+#include "nic/transports/responder.h"
+#include "nic/transports/transport.h"
 
 namespace weft::support::selective_repeat {
 

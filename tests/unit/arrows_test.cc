@@ -181,7 +181,7 @@ std::string included(std::string_view line) {
 
 class FileChecker {
  public:
-  // `path` is relative to src/: "nic/requester.cc".
+  // `path` is relative to src/: "nic/transports/requester.cc".
   FileChecker(std::string path, const std::string& text)
       : path_(std::move(path)), module_(path_.substr(0, path_.find('/'))), lines_(lines_of(text)) {}
 

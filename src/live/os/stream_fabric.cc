@@ -8,7 +8,7 @@
 
 #include "live/os/streams.h"
 #include "model/port_pairs.h"
-#include "nic/ip_datagram.h"
+#include "nic/transports/ip_datagram.h"
 #include "wire/ipv4.h"
 #include "wire/ipv6.h"
 

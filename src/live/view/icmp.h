@@ -1,5 +1,6 @@
 // ICMP of the nodes: raw sockets of programs (ping), and the echo replies that every kernel sends. Requests and replies
-// are frames of the simulated fabric (nic/ip_datagram.h). What the kernels do takes time: see icmp.cc, estimates.
+// are frames of the simulated fabric (nic/transports/ip_datagram.h). What the kernels do takes time: see icmp.cc,
+// estimates.
 #pragma once
 
 #include <deque>
@@ -10,7 +11,7 @@
 
 #include "live/os/node.h"
 #include "live/view/node_view.h"
-#include "nic/ip_datagram.h"
+#include "nic/transports/ip_datagram.h"
 
 namespace weft::live {
 

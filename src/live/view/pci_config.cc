@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "nic/pcie.h"
+#include "nic/pcie/function.h"
 
 namespace weft::live {
 

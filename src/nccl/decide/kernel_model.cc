@@ -1,6 +1,6 @@
 #include "nccl/decide/kernel_model.h"
 
-#include "nic/pcie.h"
+#include "nic/pcie/function.h"
 
 namespace weft::nccl {
 

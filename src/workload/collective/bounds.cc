@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nic/pcie_load.h"
+#include "nic/pcie/load.h"
 #include "workload/collective/host.h"
 #include "workload/collective/socket.h"
 #include "workload/perftest/budget.h"

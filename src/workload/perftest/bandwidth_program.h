@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nic/message_trace.h"
+#include "nic/record/message_trace.h"
 #include "workload/connection.h"
 #include "workload/perftest/options.h"
 #include "workload/perftest/result.h"

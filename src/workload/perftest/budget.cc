@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "fabric/link.h"
-#include "nic/pcie_path.h"
+#include "nic/pcie/path.h"
 #include "nic/wait.h"
 #include "workload/perftest/framing.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "nic/counters.h"
-#include "nic/pcie.h"
+#include "nic/pcie/function.h"
 #include "workload/perftest/options.h"
 
 namespace weft::workload {

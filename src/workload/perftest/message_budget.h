@@ -1,7 +1,7 @@
 // Where each nanosecond of one message went, both ways: the chain of spans that the model recorded for it
-// (nic/message_trace.h), by stage and link. The lines add up to what was measured; what no stage explains is a line of
-// its own. Some stages are there on any host and path, others are distance, queues and contention: without the latter
-// it is what this NIC, host and path could give.
+// (nic/record/message_trace.h), by stage and link. The lines add up to what was measured; what no stage explains is a
+// line of its own. Some stages are there on any host and path, others are distance, queues and contention: without the
+// latter it is what this NIC, host and path could give.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "nic/message_trace.h"
+#include "nic/record/message_trace.h"
 
 namespace weft::workload {
 

@@ -1,14 +1,15 @@
 // One end of a TCP connection in the kernel: the socket with its half of the CPU time. The interrupt takes packets from
 // the receive ring, joins them (GRO), runs TCP, answers and sends what ACKs allow; it pays for its work on its CPU
 // (host/cpu_cores.h), and what it does happens when that work is done. Segments go through the port as everything else
-// (nic/tcp_segment.h). Who reads and writes is a class above: iperf3's thread of a workload (workload/tcp/socket.h) or
-// a program on a world (live/os/fabric_socket.h). Not modelled: receive flow steering, urgent data, keep-alive.
+// (nic/transports/tcp_segment.h). Who reads and writes is a class above: iperf3's thread of a workload
+// (workload/tcp/socket.h) or a program on a world (live/os/fabric_socket.h). Not modelled: receive flow steering,
+// urgent data, keep-alive.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "nic/tcp_segment.h"
+#include "nic/transports/tcp_segment.h"
 #include "workload/connection.h"
 #include "workload/tcp/receiver.h"
 #include "workload/tcp/sender.h"

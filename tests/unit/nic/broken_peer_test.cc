@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "nic/psn.h"
+#include "nic/transports/psn.h"
 #include "support/injecting_pair.h"
 #include "wire/aeth_syndrome.h"
 

@@ -1,4 +1,4 @@
-#include "nic/context_cache.h"
+#include "nic/pcie/context_cache.h"
 
 #include <gtest/gtest.h>
 

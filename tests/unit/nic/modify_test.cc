@@ -1,7 +1,7 @@
 // What a step of the state machine needs, what it changes, and the limits that it sets. The arrows: device_test.cc.
 #include <gtest/gtest.h>
 
-#include "nic/reaction_point.h"
+#include "nic/congestion/reaction_point.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {

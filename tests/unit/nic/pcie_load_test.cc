@@ -1,6 +1,6 @@
-#include "nic/pcie_load.h"
-
 #include <gtest/gtest.h>
+
+#include "nic/pcie/load.h"
 
 namespace weft::nic {
 namespace {

@@ -1,11 +1,11 @@
 // nic::PciePath against the raw data of [pcie-bench] and [pcie-bench-iommu]: a Dell T430 with two E5-2630 v4 and an
 // NFP-6000 on PCIe 3.0 x8, MPS 256. What belongs to that card and not to the host (requests in flight, a copy on the
 // card, the time to issue a write) is fitted on one size each and stands here; all other rows are predictions.
-#include "nic/pcie_path.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "nic/pcie/path.h"
 
 namespace weft::nic {
 namespace {

@@ -1,6 +1,6 @@
-#include "nic/pcie.h"
-
 #include <gtest/gtest.h>
+
+#include "nic/pcie/function.h"
 
 namespace weft::nic {
 namespace {

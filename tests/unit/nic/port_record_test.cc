@@ -1,4 +1,4 @@
-#include "nic/port_record.h"
+#include "nic/record/port_record.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "nic/port_numbers.h"
 #include "nic/queue_pair.h"
-#include "nic/transport.h"
+#include "nic/transports/transport.h"
 
 namespace weft::nic {
 namespace {

@@ -1,7 +1,7 @@
 // At most 2^23 PSNs are outstanding (IBTA vol 1, 9.7.3.1), whatever is posted.
 #include <gtest/gtest.h>
 
-#include "nic/psn.h"
+#include "nic/transports/psn.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {

@@ -1,4 +1,4 @@
-#include "nic/psn.h"
+#include "nic/transports/psn.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,8 @@
 // Congestion control at the port: what is paced, by how much, and what a CNP does.
+#include "nic/congestion/reaction_point.h"
+
 #include <gtest/gtest.h>
 
-#include "nic/reaction_point.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {

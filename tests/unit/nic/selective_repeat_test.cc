@@ -1,5 +1,5 @@
 // Selective repeat of RC: what is on the wire, what is retransmitted, and what stays go-back-N.
-#include "nic/selective_repeat.h"
+#include "nic/transports/selective_repeat.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "nic/transport.h"
+#include "nic/transports/transport.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "nic/roce_packet.h"
+#include "nic/transports/roce_packet.h"
 #include "support/rc_pair.h"
 #include "support/selective_repeat.h"
 
