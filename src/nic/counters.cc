@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/check.h"
+
 namespace weft::nic {
 
 namespace {
@@ -33,6 +35,8 @@ std::vector<NamedCounter> named(const Counters& c) {
   const Counters::Traffic rx = c.rx();
   const CounterGroup hw = CounterGroup::kHardware;
   const CounterGroup eth = CounterGroup::kEthtool;
+  WEFT_DCHECK(tx.packets >= c.tx_multicast.packets + c.ip_tx.packets, "a port has sent less than a part of it");
+  WEFT_DCHECK(rx.packets >= c.rx_multicast.packets + c.ip_rx.packets, "a port has received less than a part of it");
   std::vector<NamedCounter> list = {
       {hw, "rx_write_requests", c.rx_write_requests},
       {hw, "rx_read_requests", c.rx_read_requests},

@@ -43,6 +43,18 @@ bool is_path_mtu(std::uint32_t mtu_B) {
   return mtu_B >= 256 && mtu_B <= engine::kPayloadSlot_B && std::has_single_bit(mtu_B);
 }
 
+// What INIT -> RTR says of the peer and the way to it.
+void take_path(QpAttributes& own, const QpAttributes& given) {
+  own.path_mtu_B = given.path_mtu_B;
+  own.local_port = given.local_port;
+  own.remote_port = given.remote_port;
+  own.remote_qpn = given.remote_qpn;
+  own.rq_psn = given.rq_psn;
+  own.tos = given.tos;
+  own.priority = given.priority;
+  own.telemetry = given.telemetry;
+}
+
 }  // namespace
 
 std::string_view Device::transition_error(std::uint32_t qpn, QpState to, const QpAttributes& attributes) const {
@@ -86,15 +98,8 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       forget(port, qp);
       break;
     case QpState::kRtr:
-      a.path_mtu_B = attributes.path_mtu_B;
-      a.local_port = attributes.local_port;
-      a.remote_port = attributes.remote_port;
-      a.remote_qpn = attributes.remote_qpn;
-      a.rq_psn = attributes.rq_psn;
+      take_path(a, attributes);
       a.max_dest_rd_atomic = std::min(attributes.max_dest_rd_atomic, port.config.model.max_rd_atomic);
-      a.tos = attributes.tos;
-      a.priority = attributes.priority;
-      a.telemetry = attributes.telemetry;
       qp.resp.expected_psn = attributes.rq_psn;
       make_template(port, qp);
       break;

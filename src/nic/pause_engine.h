@@ -1,7 +1,7 @@
 // Pause engine of a port (802.1Qbb 36, 802.3 31B): what the peer has stopped here, and what this port stops at the peer
 // because its receive buffer fills or because of the pause storm of a fault. Classes are bits of a mask, times in ps.
 // It sends its frames itself, between two turns of the port, and tells the schedule when it is due. Whoever calls what
-// returns or says that classes may have been released lets the contexts of these classes go on (Device::unpark).
+// returns or says that classes may have been released lets the contexts of these classes go on (Port::unpark).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Schedule of a port: when it does something next, and which contexts send. A context is the requester or the responder
 // of a queue pair. It is in a ring when it can send now, in the waiting heap until a time, parked while its class is
 // stopped, or nowhere. Control replies (ACK, NAK, CNP) go first; READ data and requests share round robin. Times in ps.
-// Driven by Device::run_until (nic/port_loop.cc); filled by transports and by the parts of the device.
+// Driven by Port::run_until (nic/port_loop.cc); filled by transports and by the other parts of the port.
 #pragma once
 
 #include <algorithm>

@@ -31,6 +31,14 @@ void add_xrc_eth(Packet& packet, engine::Cold& cold, std::uint32_t srq) {
   packet.header_words = static_cast<std::uint8_t>(packet.header_words + wire::kXrcEthSize_B / 4);
 }
 
+// RETH, immediate and IETH; the opcode says which of them there are.
+void fill_extension(RoceExtension& headers, const SendRequest& request, Opcode opcode) {
+  headers.va = request.remote_va;
+  headers.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
+  headers.dma_len = request.length_B;
+  headers.imm = request.imm;
+}
+
 // A packet of a SEND or WRITE, of RC, UC or XRC. With selective repeat each packet of a WRITE is one of its own.
 template <bool kReliable, bool kExtended, bool kSelective = false>
 bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
@@ -55,10 +63,7 @@ bool send_data(Port& port, QueuePair& qp, SendWqe& wqe, Time_ps now_ps) {
   if (last && request.solicited) packet.word |= kSolicited;
   if (wire::has_reth(opcode) || wire::has_imm(opcode) || wire::has_ieth(opcode)) {
     RoceExtension& headers = extension_of(add_cold(port, packet));
-    headers.va = request.remote_va;
-    headers.rkey = wire::has_ieth(opcode) ? request.imm : request.rkey;
-    headers.dma_len = request.length_B;
-    headers.imm = request.imm;
+    fill_extension(headers, request, opcode);
     if (own) {
       headers.va += offset_B;
       headers.dma_len = chunk_B;
