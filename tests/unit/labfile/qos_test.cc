@@ -245,9 +245,9 @@ TEST(Qos, Problems) {
   expect_problem(with_qos("{dscp_to_priority: {64: 3}}"), "4:26 \"64\" is not a DSCP");
   expect_problem(with_qos("{queues: {8: {weight: 1}}}"), "4:16 queues: \"8\" is not a class");
   expect_problem(with_qos("{queues: {3: {alpha: 9}}}"), "4:27 alpha \"9\" is not an exponent");
-  expect_problem(with_qos("{profile: roce-lossless, buffer: {ingress_pool: 40 MB}}"),
-                 "4:39 leaf0: 112 kB of headroom");
-  expect_problem(with_qos("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"), "4:6 leaf0: 60.0 MB of headroom");
+  expect_problem(with_qos("{profile: roce-lossless, buffer: {ingress_pool: 40 MB}}"), "4:39 leaf0: 112 kB of headroom");
+  expect_problem(with_qos("{profile: roce-lossless, groups: {3: {headroom: 20 MB}}}"),
+                 "4:6 leaf0: 60.0 MB of headroom");
   expect_problem(with_qos("{profile: roce-lossless, pfc: {priorities: [1, 2]}}"),
                  "4:49 PFC priorities 1 and 2 share group 0: it can ask for one of them only");
 }
