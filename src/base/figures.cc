@@ -30,7 +30,7 @@ std::string fixed(double size, int decimals) {
   return fmt::format("{:.{}f}", std::floor(size * power + 0.5) / power, decimals);
 }
 
-// What rounds to 1000 of a unit is 1 of the next, what rounds to 10.00 is 10.0.
+// Carry of rounding: 1000 of a unit is 1 of the next, 10.00 is 10.0.
 double carry(int digits) {
   return 1 - 0.5 / power_of_ten(digits);
 }

@@ -139,7 +139,7 @@ void Host::stop(std::uint32_t program) {
 }
 
 void Host::wake(std::uint32_t program, Time_ps at_ps) {
-  WEFT_CHECK(program < programs_.size(), "a program wakes that nobody has started");
+  WEFT_CHECK(program < programs_.size(), "a wake-up of a program that was not started");
   programs_[program].wake_ps = std::min(programs_[program].wake_ps, at_ps);
   programs_ps_ = std::min(programs_ps_, at_ps);
   domain_.wake(node_, at_ps);

@@ -100,7 +100,7 @@ class CompletionQueues {
     free_.push_back(cq);
   }
   CompletionQueue& operator[](std::uint32_t cq) {
-    WEFT_DCHECK(cq < queues_.size(), "a completion queue that nobody has made");
+    WEFT_DCHECK(cq < queues_.size(), "a completion queue that does not exist");
     return queues_[cq];
   }
   std::uint32_t count() const { return static_cast<std::uint32_t>(queues_.size()); }  // those that were destroyed, too

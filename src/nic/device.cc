@@ -13,7 +13,7 @@ namespace weft::nic {
 
 const QueuePair& Device::qp(std::uint32_t qpn) const {
   const QueuePair* qp = owner_of(qpn).port_.qps.find(qpn);
-  WEFT_CHECK(qp != nullptr, "a queue pair that nobody has made");
+  WEFT_CHECK(qp != nullptr, "a queue pair that does not exist");
   return *qp;
 }
 
@@ -31,7 +31,7 @@ bool Device::post_send(std::uint32_t qpn, const SendRequest& request, Time_ps do
   Port& port = port_;
   if (port.is_siblings(qpn)) [[unlikely]]
     return sibling()->post_send(qpn, request, doorbell_ps);
-  WEFT_CHECK(port.qps.find(qpn) != nullptr, "a work request for a queue pair that nobody has made");
+  WEFT_CHECK(port.qps.find(qpn) != nullptr, "a work request for a queue pair that does not exist");
   QueuePair& qp = *port.qps.find(qpn);
   Requester& req = qp.req;
   if (qp.state < QpState::kRts || req.tail - req.head > req.mask) return false;
@@ -87,7 +87,7 @@ bool Device::post_local(std::uint32_t qpn, const SendRequest& request, Time_ps d
 bool Device::post_receive(std::uint32_t qpn, const ReceiveRequest& request) {
   if (port_.is_siblings(qpn)) [[unlikely]]
     return sibling()->post_receive(qpn, request);
-  WEFT_CHECK(port_.qps.find(qpn) != nullptr, "a receive for a queue pair that nobody has made");
+  WEFT_CHECK(port_.qps.find(qpn) != nullptr, "a receive for a queue pair that does not exist");
   QueuePair& qp = *port_.qps.find(qpn);
   Responder& resp = qp.resp;
   if ((qp.flags & QueuePair::kUsesSrq) != 0) return false;

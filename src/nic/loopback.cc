@@ -36,7 +36,7 @@ void loop_back(Port& port, const engine::Packet& packet, std::uint32_t line_byte
 }
 
 void receive_looped(Port& port, Time_ps now_ps) {
-  WEFT_CHECK(!port.looped.packets.empty(), "the turn of a packet that nobody has sent");
+  WEFT_CHECK(!port.looped.packets.empty(), "the turn of a packet that was not sent");
   engine::Packet packet = port.looped.packets.front();
   port.looped.packets.pop_front();
   // Not counted by the link's counters.

@@ -66,7 +66,7 @@ class SharedReceiveQueues {
     queues_[srq].live = false;
   }
   SharedReceiveQueue& operator[](std::uint32_t srq) {
-    WEFT_CHECK(srq < queues_.size(), "a shared receive queue that nobody has made");
+    WEFT_CHECK(srq < queues_.size(), "a shared receive queue that does not exist");
     return queues_[srq];
   }
 

@@ -20,7 +20,7 @@ void SharedReceives::set_limit(std::uint32_t srq, std::uint32_t limit, Time_ps n
 
 void SharedReceives::set_xrc_target(std::uint32_t qpn, std::uint32_t domain) {
   QueuePair* qp = port_.owner_of(qpn).qps.find(qpn);
-  WEFT_CHECK(qp != nullptr, "the target of XRC is a queue pair that nobody has made");
+  WEFT_CHECK(qp != nullptr, "the target of XRC is a queue pair that does not exist");
   qp->flags |= QueuePair::kUsesSrq;
   qp->xrc_domain = domain;
   leave_srq(*qp);  // until a packet names one

@@ -131,7 +131,8 @@ Reply VerbsService::create_xrc_srq(Process& process, const Request& request) {
   }
   srq->xrcd = ask.xrcd;
   srq->cq = ask.cq;
-  nic::SharedReceives(*device(srq->device)).set_xrc_queue(srq->nic_srq, xrcd->second.number, cq->second->nic_cq, srq->pd);
+  nic::SharedReceives(*device(srq->device))
+      .set_xrc_queue(srq->nic_srq, xrcd->second.number, cq->second->nic_cq, srq->pd);
   Reply answer = Reply::of(verbs::XrcSrqInfo{srq->receive.ring.info, nic::kFirstXrcSrq + srq->nic_srq});
   give(answer, srq->memory);
   return answer;

@@ -1,5 +1,4 @@
 #include "live/verbs/service.h"
-#include "nic/shared_receives.h"
 
 #include <infiniband/verbs.h>
 #include <sys/eventfd.h>
@@ -10,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "nic/shared_receives.h"
 #include "verbs/extended_protocol.h"
 
 namespace weft::live {
@@ -169,7 +169,8 @@ Reply VerbsService::query_srq(Process& caller, const Request& request) {
   Process& process = holder_of(caller, verbs::Kind::kSrq, ask.handle);
   auto found = process.srqs.find(ask.handle);
   if (found == process.srqs.end()) return Reply::failed(EINVAL);
-  return Reply::of(verbs::SrqLimit{nic::SharedReceives(*device(found->second->device)).at(found->second->nic_srq).limit});
+  return Reply::of(
+      verbs::SrqLimit{nic::SharedReceives(*device(found->second->device)).at(found->second->nic_srq).limit});
 }
 
 Reply VerbsService::create_qp(Process& process, const Request& request) {

@@ -156,7 +156,7 @@ void on_timer(Port& port, Time_ps now_ps) {
     fail_cq(port, context & ~kCqContext, now_ps);
     return;
   }
-  WEFT_CHECK(port.qps.find(context) != nullptr, "a timer of a queue pair that nobody has made");
+  WEFT_CHECK(port.qps.find(context) != nullptr, "a timer of a queue pair that does not exist");
   QueuePair& qp = *port.qps.find(context);
   if (qp.req.timer_ps != now_ps) return;
   qp.req.timer_queued = false;

@@ -20,7 +20,7 @@ std::string text_of_kind(const std::string& kind, double value, Time_ps span_ps)
 }
 
 // web/tests/units.test.mjs does the same with the page's figures.
-TEST(Figures, TextIsThatOfTheTable) {
+TEST(Figures, TextOfTable) {
   std::ifstream file(WEFT_SOURCE_DIR "/tests/data/figures.txt");
   std::size_t values = 0;
   for (std::string line; std::getline(file, line);) {
@@ -38,13 +38,13 @@ TEST(Figures, TextIsThatOfTheTable) {
   EXPECT_GT(values, 60U);
 }
 
-TEST(Figures, MoreDigitsWhereTheyAreAskedFor) {
+TEST(Figures, MoreDigitsOnRequest) {
   EXPECT_EQ(rate_text(97'934'000'000, 4), "97.93 Gb/s");
   EXPECT_EQ(time_text(1'412'345, 4), "1.412 us");
   EXPECT_EQ(size_text(999'960, 4), "1.000 MB");
 }
 
-TEST(Figures, WholeRunIsTheSpanOfAMoment) {
+TEST(Figures, WholeRunIsSpanOfMoment) {
   EXPECT_EQ(moment_text(5'454'321'000), "5.454 ms");
 }
 
@@ -55,13 +55,13 @@ TEST(Figures, MemoryIsBinary) {
   EXPECT_EQ(memory_text(67'419'234'304), "62.79 GiB");
 }
 
-TEST(Figures, ValueWithoutAUnit) {
+TEST(Figures, ValueWithoutUnit) {
   EXPECT_EQ(number_text(14'191'288), "14191288");
   EXPECT_EQ(number_text(0.25), "0.25");
   EXPECT_EQ(number_text(20.982123), "20.9821");
 }
 
-TEST(Figures, CellsOfColumnsWithAUnit) {
+TEST(Figures, CellsOfColumnsWithUnit) {
   EXPECT_EQ(kB_cell(0), "0");
   EXPECT_EQ(kB_cell(12'345), "12.3");
   EXPECT_EQ(us_cell(0), "0");

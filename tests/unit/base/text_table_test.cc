@@ -18,7 +18,7 @@ TextTable ports() {
   return table;
 }
 
-TEST(TextTable, ColumnsAreAsWideAsTheirWidestCell) {
+TEST(TextTable, ColumnsAreAsWideAsWidestCell) {
   EXPECT_EQ(ports().text(),
             "port            kB  lost  why\n"
             "leaf0:swp1    12.3     0\n"
@@ -32,7 +32,7 @@ TEST(TextTable, BriefTextLeavesOutColumnsThatSayNothing) {
             "h0          1500.0  queue α\n");
 }
 
-TEST(TextTable, WithoutRowsThereIsOnlyTheHeading) {
+TEST(TextTable, NoRowsLeaveHeadingAlone) {
   TextTable table({"port", "drops"}, Align::kLeft);
   EXPECT_EQ(table.text(), "port  drops\n");
   EXPECT_EQ(table.brief_text(), "");
@@ -51,7 +51,7 @@ TEST(TextTable, WidthIsInCharacters) {
   EXPECT_EQ(padded("long", 3), "long");
 }
 
-TEST(TextTable, RuleBelowTheHeading) {
+TEST(TextTable, RuleBelowHeading) {
   TextTable table({"QUEUE", "STATUS"}, Align::kRight);
   table.add_row({"Ethernet0:3", "operational"});
   EXPECT_EQ(table.ruled_text(),
@@ -60,14 +60,14 @@ TEST(TextTable, RuleBelowTheHeading) {
             "Ethernet0:3  operational\n");
 }
 
-TEST(TextTable, WithoutTitlesThereIsNoHeading) {
+TEST(TextTable, NoTitlesLeaveNoHeading) {
   TextTable table({"", ""}, Align::kRight);
   table.add_row({"1", "22"});
   table.add_row({"333", "4"});
   EXPECT_EQ(table.text(), "  1  22\n333   4\n");
 }
 
-TEST(TextTable, RowsHaveACellForEveryColumn) {
+TEST(TextTable, RowsHaveCellForEveryColumn) {
   TextTable table = ports();
   EXPECT_DEATH(table.add_row({"h1"}), "a row has a cell for every column");
 }
