@@ -1,4 +1,4 @@
-// What a device tells its host outside any completion queue: ibv_event_type, same numbers.
+// Asynchronous events that a device tells its host outside any completion queue: ibv_event_type, same numbers.
 #pragma once
 
 #include <cstdint>

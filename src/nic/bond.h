@@ -19,7 +19,7 @@ namespace weft::nic {
 class Device;
 struct Port;
 
-// What the two have together.
+// State that the two share.
 struct SharedByPorts {
   CompletionQueues cqs;
   SharedReceiveQueues srqs;
@@ -27,7 +27,7 @@ struct SharedByPorts {
   std::uint32_t general_services_qpn = 0;  // 0: none
 };
 
-// What each of them keeps.
+// State of each port.
 struct BondPort {
   Port* sibling = nullptr;  // null: in no bond
   bool is_second = false;
@@ -36,11 +36,11 @@ struct BondPort {
 };
 
 struct Bond {
-  // What the ports of these queue pairs have counted: of a bond's two the sums, and the mean of the time that they were
+  // Counters of the ports of these queue pairs: of a bond's two the sums, and the mean of the time that they were
   // idle.
   static Counters counters_of(const Device& device, std::span<const std::uint32_t> qpns);
   static std::uint32_t ports_of(const Device& device, std::span<const std::uint32_t> qpns);  // how many
-  // What its ports wait for from then on is counted.
+  // Start of the count of what its ports wait for.
   static void count_idle_from(Device& device, Time_ps at_ps);
   static void join(Port& first, Port& second);
   // The cable of `port` has lost its signal, or has it again.

@@ -42,7 +42,7 @@ class CompletionQueue {
   }
   Time_ps next_visible_ps() const { return head_ == tail_ ? kNever_ps : entries_[head_ % entries_.size()].visible_ps; }
 
-  // What is in it stays, and must fit.
+  // Entries in the queue stay, and must fit.
   void resize(std::size_t capacity) {
     capacity_ = std::max<std::size_t>(capacity, tail_ - head_);
     if (entries_.size() > capacity_) move_to(capacity_);

@@ -85,7 +85,7 @@ struct CongestionParameters {
   friend bool operator==(const CongestionParameters&, const CongestionParameters&) = default;
 };
 
-// What every algorithm knows about its queue pair.
+// Environment of a queue pair, known to every algorithm.
 struct CongestionEnvironment {
   std::int64_t line_rate_bps = 0;
   std::uint32_t mtu_B = 0;
@@ -144,12 +144,12 @@ extern const CongestionAlgorithm kHpccAlgorithm;
 extern const CongestionAlgorithm kTimelyAlgorithm;
 extern const CongestionAlgorithm kSwiftAlgorithm;
 
-// Of an algorithm that something does not concern.
+// Reaction of an algorithm that something does not concern.
 inline void no_reaction(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Time_ps) {}
 inline void no_reaction_to_loss(CongestionState&, const CongestionParameters&, const CongestionEnvironment&, Loss,
                                 Time_ps) {}
 
-// What an algorithm keeps in `own`.
+// State that an algorithm keeps in `own`.
 template <class Own>
 Own& own_state(CongestionState& state) {
   static_assert(sizeof(Own) <= sizeof(state.own) && std::is_trivially_copyable_v<Own> && alignof(Own) <= 8);

@@ -61,7 +61,7 @@ struct Counters {
   std::uint64_t rx_crc_errors_phy = 0;
   std::uint64_t rx_discards_phy = 0;
   std::uint64_t link_down_events_phy = 0;
-  // Of all that, what was the kernel's (nic/transports/ip_datagram.h); the rest is RoCE.
+  // The kernel's part of all that (nic/transports/ip_datagram.h); the rest is RoCE.
   Traffic ip_tx, ip_rx;
   // No driver has these; the report's own words.
   std::uint64_t retransmitted_packets = 0;

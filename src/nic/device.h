@@ -75,7 +75,7 @@ class alignas(64) Device {
   fabric::LinkDirection& out() { return port_.wire; }
   fabric::LinkDirection& in() { return port_.in; }
   const Counters& counters() const { return port_.counters; }
-  // What its packets met on their way here: by hop, the longest queue and, in left_ps, stay. Null: none carried it.
+  // Telemetry of its packets on their way here: by hop, the longest queue and, in left_ps, stay. Null: none carried it.
   const engine::Telemetry* worst_telemetry(std::uint32_t qpn) const;
   const PauseEngine& pauses() const { return port_.pauses; }
   PortRecord* record() const { return port_.recorder.get(); }  // null: nobody asked

@@ -23,7 +23,7 @@ class MessageTrace;
 
 inline constexpr std::size_t kGrh_B = 40;  // a UD receive begins with the peer's GRH
 
-// What the host around the device adds to its timing, and whom to tell.
+// Host around the device: what it adds to its timing, and whom to notify.
 struct HostSide {
   Time_ps mmio_write_ps = 0;
   Time_ps dma_read_ps = 0;
@@ -43,7 +43,7 @@ struct HostSide {
 
 inline constexpr std::size_t kMostFunctions = 255;
 
-// What the ports of one card share.
+// State that the ports of one card share.
 struct Card {
   // One for each PCIe function, then those that reach memory by a path of their own (Host::place): queue pairs name
   // their place in it.
@@ -63,7 +63,7 @@ struct DeviceConfig {
   PortQos qos;
   std::uint8_t extra_words = 0;                         // of IPv6 and a VLAN tag, for Packet::header_words
   const std::vector<std::uint32_t>* subnets = nullptr;  // by port id: who needs a router; null: nobody
-  // By port id: the port whose NIC it is a virtual function of, or itself. Null: no port is one.
+  // Index: port id. The port whose NIC it is a virtual function of, or itself. Null: no port is one.
   const std::vector<std::uint32_t>* carriers = nullptr;
   bool carry_payload = false;  // payload bytes are needed
   bool record = false;         // what senders waited for, and rare events (nic/record/port_record.h)

@@ -14,12 +14,12 @@ class DeviceControl {
   bool is_up() const { return port_.is_up; }
   // As it is now; `priority_of_dscp` holds for the DSCPs of RoCE and CNPs too.
   const PortQos& qos() const { return port_.config.qos; }
-  // Of the algorithm that the port has.
+  // Parameters of the algorithm that the port has.
   void set_congestion(const CongestionParameters& parameters, std::uint8_t prio_mask, Time_ps min_time_between_cnps_ps);
   void set_pfc(std::uint8_t classes, Time_ps now_ps);
   // `classes` of PFC.
   void set_flow_control(fabric::FlowControl kind, std::uint8_t classes, Time_ps now_ps);
-  // What a class follows, and the priority of a DSCP: for every packet from now on, of queue pairs that are connected
+  // Trust of a class, and the priority of a DSCP: for every packet from now on, of queue pairs that are connected
   // too.
   void set_trust(bool dscp, Time_ps now_ps);
   void set_priority(std::uint8_t dscp, std::uint8_t priority, Time_ps now_ps);

@@ -1,4 +1,4 @@
-// What turns round inside a NIC: packets from one of its functions to another, or from a port to itself. They pass the
+// Loopback inside a NIC: packets from one of its functions to another, or from a port to itself. They pass the
 // card's embedded switch, which carries what comes in from the cable first.
 #pragma once
 

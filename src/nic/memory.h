@@ -99,7 +99,7 @@ class MemoryTable {
   // Local Invalidate, and what a SEND with Invalidate may do to a window. False: not a window of type 2 that is bound,
   // or not this queue pair's.
   bool invalidate_window(std::uint32_t key, std::uint32_t pd, std::uint32_t qpn);
-  // What the window's key has become.
+  // Key that the window has now.
   std::uint32_t current_key(std::uint32_t key) const { return regions_[key >> 8].key; }
   // Whatever state it is in; null when the key is not one of a region or window that exists.
   MemoryRegion* find_any(std::uint32_t key);
@@ -117,7 +117,7 @@ class MemoryTable {
     return &regions_[index];
   }
 
-  // What find() returns is as it was as long as this is the same; never 0.
+  // Version of the table: results of find() hold as long as this is the same; never 0.
   std::uint32_t changes() const { return changes_; }
   void invalidate(std::uint32_t key) {
     if (MemoryRegion* region = find(key)) close(*region);

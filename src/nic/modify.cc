@@ -43,7 +43,7 @@ bool is_path_mtu(std::uint32_t mtu_B) {
   return mtu_B >= 256 && mtu_B <= engine::kPayloadSlot_B && std::has_single_bit(mtu_B);
 }
 
-// What INIT -> RTR says of the peer and the way to it.
+// Attributes of INIT -> RTR about the peer and the way to it.
 void take_path(QpAttributes& own, const QpAttributes& given) {
   own.path_mtu_B = given.path_mtu_B;
   own.local_port = given.local_port;
@@ -85,7 +85,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
   QueuePair& qp = *port.qps.find(qpn);
   QpAttributes& a = qp.attributes;
   QpState from = qp.state;
-  // What may change as long as the queue pair works. SQE -> RTS only lets the send queue go on.
+  // Attributes that may change as long as the queue pair works. SQE -> RTS only lets the send queue go on.
   bool works = (to == QpState::kRts && from != QpState::kSqe) || (to == QpState::kSqd && from == QpState::kSqd);
   bool rights = to == QpState::kInit || works;
   if (rights) {
@@ -104,7 +104,7 @@ bool Device::modify(std::uint32_t qpn, QpState to, const QpAttributes& attribute
       make_template(port, qp);
       break;
     case QpState::kRts:
-      // What was flushed was not sent: its PSNs are used now.
+      // Flushed requests were not sent: their PSNs are used now.
       if (from == QpState::kSqd && qp.req.tx != qp.req.tail) queue_request(port, qp, now_ps);
       if (from == QpState::kSqe) qp.req.next_psn = qp.req.una_psn = qp.req.high_psn;
       if (from != QpState::kRtr) break;

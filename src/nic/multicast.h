@@ -15,7 +15,7 @@ namespace weft::nic {
 class Device;
 struct Port;
 
-// By group and number.
+// Members by group and number.
 class MulticastMembers {
  public:
   struct Member {
@@ -37,7 +37,7 @@ struct MulticastPort {
   // False: it is not a UD queue pair, or it is attached already.
   static bool attach(Device& device, std::uint32_t qpn, const GroupGid& group);
   static bool detach(Device& device, std::uint32_t qpn, const GroupGid& group);
-  // What the queue pair sends to a group that it is attached to does not come back to it
+  // Packets of the queue pair to a group that it is attached to do not come back to it
   // (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB).
   static void block_own(Device& device, std::uint32_t qpn);
 

@@ -16,7 +16,7 @@ namespace weft::nic {
 // retry, then R-1 tries spaced 2 * 4.096 us * 2^T.
 enum class AckTimeoutMode : std::uint8_t { kFormula, kConnectX };
 
-// Who shares one CNP pacing interval at the notification point ([lumina-paper]).
+// Scope of one CNP pacing interval at the notification point ([lumina-paper]).
 enum class CnpScope : std::uint8_t { kPort, kDestinationAddress, kQueuePair };
 
 struct NicModel {
@@ -28,7 +28,7 @@ struct NicModel {
   std::string oui;  // "50:6b:4b", of the made-up MAC addresses
 
   std::int64_t line_rate_bps = 0;  // of one port
-  // What the embedded switch carries to this card's functions, from the cable and from each other; 0: not known, and
+  // Rate of the embedded switch to this card's functions, from the cable and from each other; 0: not known, and
   // packets between functions go at the line rate.
   std::int64_t internal_rate_bps = 0;
   std::uint32_t ports = 0;

@@ -1,4 +1,4 @@
-// What the schedule of a port has beside its queue pairs, and a few numbers of its own.
+// Contexts of a port's schedule beside its queue pairs, and a few numbers of its own.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ namespace {
 
 void run_rare(Port& port, bool release, Time_ps now_ps) {
   if (release) {
-    // What it holds back on its own cable waits for that one, whichever it sends by now.
+    // Packets held back on its own cable wait for that one, whichever it sends by now.
     port.schedule.wire().release(now_ps);
     port.wire.release(now_ps);
     port.schedule.set_release(std::min(port.schedule.wire().next_release_ps(), port.wire.next_release_ps()));
@@ -166,7 +166,7 @@ Time_ps Port::run_until(Time_ps end_ps, const Time_ps* programs_ps) {
   }
 }
 
-// What is no longer stopped takes its place again, in the order in which it was parked.
+// Contexts that are no longer stopped take their place again, in the order in which they were parked.
 void Port::unpark(Time_ps now_ps) {
   schedule.unpark(
       now_ps, [this](std::uint32_t context) { return is_paused(*this, context); },

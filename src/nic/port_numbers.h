@@ -1,4 +1,5 @@
-// What a port hands out, each a function of seed, port and order alone: queue pair numbers, first PSNs, memory keys.
+// Numbers that a port hands out, each a function of seed, port and order alone: queue pair numbers, first PSNs, memory
+// keys.
 // Whoever does not have the device, because it belongs to another engine, still knows what its peer will have.
 #pragma once
 
@@ -17,7 +18,7 @@ class QueuePairNumbers {
   static constexpr std::uint32_t place_of(std::uint32_t qpn) { return (qpn & ~kSecondPort) - kFirst; }
 
   QueuePairNumbers(std::uint64_t seed, std::uint32_t port_id) : psns_(seed, port_id, RandomPurpose::kPsn) {}
-  // Of a queue pair whose number nobody has had: of the port, and of a bond whose ports have their turn.
+  // Number of a queue pair that none has had: of the port, and of a bond whose ports have their turn.
   std::uint32_t next_qpn() { return kFirst + count_++; }
   std::uint32_t next_of_bond() {
     const std::uint32_t number = count_++;

@@ -1,4 +1,4 @@
-// What a NIC port was told about quality of service: the host's leg of the lab's QoS contract.
+// QoS settings of a NIC port: the host's leg of the lab's QoS contract.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ inline constexpr std::uint8_t kPortPriority = 0xff;
 struct PortQos {
   std::uint8_t dscp = 0;      // of RoCE traffic
   std::uint8_t priority = 0;  // 802.1p / PFC priority of RoCE traffic
-  // What a class follows, as at a switch (mlnx_qos --trust): the DSCP by this map, where `priority` and `cnp_priority`
+  // Trust, as at a switch (mlnx_qos --trust): the DSCP by this map, where `priority` and `cnp_priority`
   // stand for their own DSCPs, or the priority that the tag carries.
   bool trust_dscp = true;
   std::array<std::uint8_t, 64> priority_of_dscp{};

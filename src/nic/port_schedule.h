@@ -17,7 +17,7 @@
 namespace weft::nic {
 
 class alignas(64) PortSchedule {
-  // What every packet needs, by cache line.
+  // Fields for every packet, by cache line.
   Time_ps service_ps_ = kNever_ps, pause_due_ps_ = kNever_ps;
   Time_ps release_ps_ = kNever_ps;  // of a frame that a fault of the cable holds back
   Time_ps free_ps_ = 0;             // the port has sent its last frame

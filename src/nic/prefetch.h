@@ -1,4 +1,4 @@
-// What the host's loop asks the memory for before it runs a device.
+// Memory that the host's loop prefetches before it runs a device.
 #pragma once
 
 #include "nic/device.h"

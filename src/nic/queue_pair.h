@@ -56,7 +56,7 @@ struct alignas(64) SendWqe {
 };
 static_assert(sizeof(SendWqe) == 128);
 
-// What the responder still has to send for one QP, in PSN order.
+// Reply that the responder still has to send for one QP, in PSN order.
 struct Reply {
   enum class Kind : std::uint8_t { kAck, kRead, kAtomic, kGap };  // the last: selective_responder.cc
   Kind kind = Kind::kAck;
@@ -81,7 +81,7 @@ enum class Gap : std::uint8_t { kNone, kSequence, kNotReady };
 
 inline constexpr Time_ps kInRing_ps = -1;
 
-// What a data packet needs comes first, in one cache line.
+// Fields for a data packet come first, in one cache line.
 struct Requester {
   // The send queue: WQEs [head, tail), ring of a power of two; `tx` is the one being sent.
   std::unique_ptr<SendWqe[]> wqes;

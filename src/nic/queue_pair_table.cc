@@ -25,7 +25,7 @@ QueuePair& QueuePairTable::add(QueuePair qp) {
   QueuePair& place = qps_[resting.pop()];
   WEFT_CHECK(place.state == QpState::kReset && place.flags == 0, "a queue pair that lives loses its place");
   qp.qpn = place.qpn;
-  // What the port still has of the one before comes up once and finds nothing to do.
+  // The port's entry for the queue pair before comes up once and finds nothing to do.
   qp.req.queued_ps = place.req.queued_ps;
   qp.req.timer_queued = place.req.timer_queued;
   qp.req.timer_ps = place.req.timer_ps;

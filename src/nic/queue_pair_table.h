@@ -17,7 +17,7 @@
 namespace weft::nic {
 
 class QueuePairTable {
-  // What every packet needs.
+  // Fields for every packet.
   std::vector<QueuePair> qps_;
   std::uint32_t first_qpn_;
   std::uint32_t last_receiver_ = 0;  // the next packet is probably for it, too

@@ -17,7 +17,7 @@
 namespace weft::nic {
 
 class ReceiveBuffer {
-  // What every packet needs.
+  // Fields for every packet.
   Time_ps xoff_ps_;
   bool is_slow_;  // by a fault, or of a kind that may be
 
@@ -26,7 +26,7 @@ class ReceiveBuffer {
   ReceiveBuffer(const DeviceConfig& config, const NicModel& model, Card& card, const Counters& counters,
                 RandomStream& random);
 
-  // What waits for PCIe: of a function with its link alone that one's share, else all of the card's.
+  // Backlog before PCIe: of a function with its link alone that one's share, else all of the card's.
   Time_ps backlog_ps(const PcieFunction& function, Time_ps now_ps) const {
     return function.path() == nullptr ? function.write_backlog_ps(now_ps) : pending_ps(card_.functions, now_ps);
   }
@@ -39,7 +39,7 @@ class ReceiveBuffer {
   bool count(const engine::Packet& packet, Time_ps now_ps);
   bool add_slowly(std::uint32_t payload_B, Time_ps now_ps) { return load_.fill(model_, payload_B, now_ps); }
   bool is_slowly_above_xoff() const { return load_.filled_B() > model_.rx_pause_xoff_B; }
-  // What comes now is taken from the buffer so much later.
+  // Time after which a packet that comes now is taken from the buffer.
   Time_ps wait_ps(Time_ps now_ps) const { return load_.wait_ps(model_, now_ps); }
 
   // For the pause engine: whether what waits is down to XON, and when that may be; a fault that ends meanwhile brings

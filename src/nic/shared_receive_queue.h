@@ -20,7 +20,7 @@ class SharedReceiveQueue {
  public:
   explicit SharedReceiveQueue(std::uint32_t entries) : capacity_(entries), receives_(std::bit_ceil(entries)) {}
 
-  // Of XRC: its domain, and where its receives end, whichever queue pair they came through (IBTA annex A14).
+  // XRC: its domain, and where its receives end, whichever queue pair they came through (IBTA annex A14).
   struct Extended {
     std::uint32_t domain = 0, cq = 0, pd = 0;
   };

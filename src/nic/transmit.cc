@@ -90,7 +90,7 @@ bool message_may_start(Port& port, QueuePair& qp, Time_ps now_ps, Time_ps& at_ps
     qp.wait = Wait::kMessageRate;
     return false;
   }
-  // What has work outstanding has its context in the NIC.
+  // A queue pair with work outstanding has its context in the NIC.
   if (port.card.contexts.binds() && qp.req.tx == qp.req.head && !qp.req.has_context) [[unlikely]] {
     at_ps = port.card.contexts.use(port.context_key(qp), now_ps);
     qp.req.has_context = true;
@@ -164,7 +164,7 @@ bool message_may_start(Port& port, QueuePair& qp, Time_ps now_ps, Time_ps& at_ps
   }
   if (!qp.transport->send(port, qp, wqe, now_ps)) return false;
   if (req.tx != req.tail) {
-    // What is ready before the port is free again needs no place in the waiting list.
+    // A context that is ready before the port is free again needs no place in the waiting list.
     Time_ps next_ps = std::max(req.at(req.tx).ready_ps, qp.pace_ps);
     if (next_ps <= port.schedule.free_ps()) {
       req.queued_ps = kInRing_ps;

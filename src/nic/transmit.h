@@ -49,7 +49,7 @@ engine::Cold& add_cold(Port& port, engine::Packet& packet);
 // Fills the cold side with the payload when somebody looks. False: the memory is gone.
 bool add_payload(Port& port, engine::Packet& packet, std::uint32_t key, std::uint64_t va);
 void drop_unsent(Port& port, const engine::Packet& packet);
-// What all packets of the queue pair have in common.
+// Common part of all packets of the queue pair.
 void make_template(const Port& port, QueuePair& qp);
 bool needs_router(const Port& port, std::uint32_t local_port, std::uint32_t remote_port);
 

@@ -10,7 +10,7 @@
 
 namespace weft::nic {
 
-// What holds payload back between the NIC and memory, from the card outwards.
+// Limits of payload between the NIC and memory, from the card outwards.
 enum class PcieLimit : std::uint8_t {
   kLink,           // the card's own: generation, lanes, size of a TLP
   kReadRequests,   // that may be in flight, times their size, over the round trip

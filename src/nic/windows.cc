@@ -43,7 +43,7 @@ bool MemoryTable::bind(const Binding& binding) {
   MemoryRegion* region = find(binding.region_key);
   if (region == nullptr || region->kind != RegionKind::kBindable || region->pd != binding.pd) return false;
   if (!region->covers(binding.va, binding.length_B)) return false;
-  // What peers may write through a window, the device must be allowed to write (o10-40.2.1).
+  // Memory that peers may write through a window must be writable by the device (o10-40.2.1).
   bool writes = binding.access.remote_write || binding.access.remote_atomic;
   if (writes && !region->access.local_write) return false;
   close(window);

@@ -130,8 +130,8 @@ struct Completion {
   std::uint32_t imm = 0;
   std::uint32_t qpn = 0;
   std::uint32_t src_qp = 0;  // UD
-  // Of a send: WQEs of its queue that are done, this one counted in, since RESET and modulo 2^32. Those without a
-  // completion of their own are freed by this one.
+  // Completion of a send: WQEs of its queue that are done, this one counted in, since RESET and modulo 2^32. Those
+  // without a completion of their own are freed by this one.
   std::uint32_t freed = 0;
   WcStatus status = WcStatus::kSuccess;
   WcOpcode opcode = WcOpcode::kSend;

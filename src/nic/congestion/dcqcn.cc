@@ -74,7 +74,7 @@ void settle_alpha(Dcqcn& d, const Setting& s, Time_ps now_ps) {
   d.alpha *= power(keep, ticks);
 }
 
-// What an increase event adds to the target rate.
+// Step that an increase event adds to the target rate.
 std::int64_t target_step_bps(const Dcqcn& d, const Setting& s) {
   const std::uint32_t threshold = s.p.rpg_threshold;
   if (std::max(d.timer_stage, d.byte_stage) < threshold) return 0;  // fast recovery
@@ -123,7 +123,7 @@ void run_timer(Dcqcn& d, const Setting& s, Time_ps to_ps) {
   }
 }
 
-// What is gone comes back by additive increase alone: the rate before is no target.
+// The lost rate comes back by additive increase alone: the rate before is no target.
 void restart_slowly(Dcqcn& d) {
   d.target_bps = d.current_bps;
   d.slow = d.limited;

@@ -23,7 +23,7 @@ void signal_ack(Port& port, QueuePair& qp, std::uint32_t una_before, const engin
 void signal_loss(Port& port, QueuePair& qp, Loss loss, Time_ps now_ps);
 void time_packet(QueuePair& qp, engine::Packet& packet, Time_ps now_ps);
 
-// What switches write into packets: asked for by the requester, kept by the responder, and returned with its ACK.
+// Telemetry that switches write into packets: asked for by the requester, kept by the responder, returned with its ACK.
 void ask_for_telemetry(Port& port, const QueuePair& qp, engine::Packet& packet);
 void keep_telemetry(Port& port, QueuePair& qp, const engine::Packet& packet);
 void echo_telemetry(Port& port, QueuePair& qp, engine::Packet& packet);

@@ -15,7 +15,7 @@
 
 namespace weft::nic {
 
-// Of keys that are not 0.
+// Keys are not 0.
 class LeastRecentlyUsed {
  public:
   struct Way {

@@ -28,7 +28,7 @@ struct PcieLink {
     if (generation < 3) return line_bps * 8 / 10;
     return generation < 6 ? line_bps * 128 / 130 : line_bps * 242 / 256;
   }
-  // What is left for TLPs after ACK, flow control and skip: 92 % up to x8, 90.5 % at x16; 2 % less with TLPs of 128 B,
+  // Rate left for TLPs after ACK, flow control and skip: 92 % up to x8, 90.5 % at x16; 2 % less with TLPs of 128 B,
   // of which there are twice as many to acknowledge. Within 1.5 % of the table of [pcie-model] for every width,
   // generation and payload size there.
   constexpr std::int64_t tlp_bps() const {
@@ -69,9 +69,9 @@ class alignas(64) PcieFunction {
     WEFT_DCHECK(available_ps >= read_until_ps_, "reads of one function end in another order than they began");
     read_until_ps_ = available_ps;
   }
-  // What a read that is not in the NIC yet waits for.
+  // Reason for which a read that is not in the NIC yet waits.
   Wait read_wait() const { return path_ == nullptr ? Wait::kPcie : read_wait_by_path(); }
-  // What writes have waited for so far. Without a path only the proportion means something.
+  // Waits of writes so far. Without a path only the proportion means something.
   PcieTimes write_times() const;
 
   // A posted write of payload that is handed over at `now_ps`; returns when it left the NIC.
@@ -94,7 +94,7 @@ class alignas(64) PcieFunction {
   // Memory takes `permille` / 1000 as long from now on; what waits is as many bytes as before.
   void slow_writes(std::int64_t permille, Time_ps now_ps);
   std::int64_t slow_permille() const { return fault_permille_; }
-  // What waits to be written, as the time that the link alone would take. With a path: path()->pending() knows.
+  // Backlog of writes, as the time that the link alone would take. With a path: path()->pending() knows.
   Time_ps write_backlog_ps(Time_ps now_ps) const {
     Time_ps left_ps = write_until_ps_ - now_ps;
     return slow_permille_ == kUnslowed || left_ps <= 0 ? left_ps : left_ps * kUnslowed / slow_permille_;
@@ -102,7 +102,7 @@ class alignas(64) PcieFunction {
   // When so much of it will be left.
   Time_ps drained_to_ps(Time_ps backlog_ps) const { return write_until_ps_ - slowed_ps(backlog_ps); }
 
-  // What distance adds: to the doorbell and to the first read of `fetch_B` bytes of payload; to a read; to a write
+  // Delay of distance: to the doorbell and to the first read of `fetch_B` bytes of payload; to a read; to a write
   // until the CPU sees it.
   Time_ps start_delay_ps(std::uint32_t fetch_B) { return path_ == nullptr ? 0 : start_delay_by_path_ps(fetch_B); }
   Time_ps read_delay_ps() { return path_ == nullptr ? 0 : read_delay_by_path_ps(); }

@@ -6,7 +6,7 @@ namespace weft::nic {
 
 namespace {
 
-// Of one function, the two directions of its link.
+// Direction of the link of one function.
 const void* direction_of(const PcieFunction& function, bool writes) {
   return reinterpret_cast<const char*>(&function) + (writes ? 1 : 0);
 }

@@ -15,7 +15,7 @@ struct PcieLoad {
   double busy_ps = 0;
 };
 
-// Of so many bytes that the NIC reads at once, or writes.
+// Load of so many bytes that the NIC reads at once, or writes.
 std::vector<PcieLoad> read_load(const PcieFunction& function, std::uint32_t payload_B);
 std::vector<PcieLoad> write_load(const PcieFunction& function, std::uint32_t payload_B);
 

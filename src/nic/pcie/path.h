@@ -1,4 +1,4 @@
-// What DMA of a PCIe function meets between the NIC and memory, where the link of the card is not all of it: other
+// Path of DMA between a PCIe function and memory, where the link of the card is not all of it: other
 // links that it shares (the uplink of a PCIe switch, a link between NUMA nodes, a GPU's), the reads and writes that may
 // be in flight, an IOMMU. docs/mechanisms/host.md derives it. Made by the host (host/memory_path.h); used by
 // PcieFunction, which does without where nothing of this binds. Times in picoseconds. Not modelled: flow control
@@ -17,7 +17,7 @@
 
 namespace weft::nic {
 
-// Of a completion with data: its header is shorter than that of a write ([pcie-model]).
+// Completion with data: its header is shorter than that of a write ([pcie-model]).
 inline constexpr std::uint32_t kCompletionOverhead_B = 20;
 
 // One direction of a link, shared by everything that crosses it.
@@ -26,7 +26,7 @@ struct PcieChannel {
   bool carries_tlps = true;
   Time_ps until_ps = 0;                // it is busy until then
   PcieLimit limit = PcieLimit::kLink;  // what it is, where it is the limit
-  // What other programs of the host do on it: this share of the time it carries a burst, whose mean rest is `burst_ps`.
+  // Load by other programs of the host: this share of the time it carries a burst, whose mean rest is `burst_ps`.
   std::uint32_t load_permille = 0;
   Time_ps burst_ps = 0;
 
@@ -40,7 +40,7 @@ struct PcieChannel {
   }
 };
 
-// What a request to read takes of a link in the other direction.
+// Time that a request to read takes of a link in the other direction.
 inline Time_ps request_ps(const PcieChannel& channel) {
   return (kTlpOverhead_B * channel.ps_per_byte_q16) >> 16;
 }
@@ -84,7 +84,7 @@ struct PciePathSettings {
   std::uint64_t seed = 0, owner = 0;
 };
 
-// What distance adds to one message, by reason; for whoever asks (nic/record/message_trace.h).
+// Delays of distance for one message, by reason; for whoever asks (nic/record/message_trace.h).
 struct PathDelays {
   Time_ps numa_ps = 0;    // hops between nodes
   Time_ps busy_ps = 0;    // bursts of others on those links
@@ -117,12 +117,12 @@ class PciePath {
     const Time_ps polled_ps = cross_ps(settings_.poll, 2);
     return written_ps + polled_ps + first_miss_ps() + copy_ps(copied_B);
   }
-  // Of payload that is staged: the first piece is copied before the NIC has anything to send, and the last one after it
+  // Copy of staged payload: the first piece is copied before the NIC has anything to send, and the last one after it
   // has written everything. In between copies keep pace, on links of `writes` and `reads`.
   Time_ps copy_ps(std::uint64_t size_B) const;
 
   const PciePathSettings& settings() const { return settings_; }
-  // What a channel of this path is called where it is the limit.
+  // Name of a channel of this path where it is the limit.
   PcieLimit limit_of(const PcieChannel& channel) const {
     if (settings_.copy != nullptr && channel.limit == PcieLimit::kGpu) return PcieLimit::kStaging;
     const bool by_root = channel.limit == PcieLimit::kUplink || channel.limit == PcieLimit::kPeer;
@@ -130,7 +130,7 @@ class PciePath {
   }
   Time_ps read_latency_ps() const { return read_latency_ps_; }  // of a request, crossings included
   Time_ps write_latency_ps() const { return write_latency_ps_; }
-  // What the last read is waiting for, and what writes have waited for so far.
+  // Limits: of the last read, and of writes so far.
   PcieLimit read_limit() const { return read_limit_; }
   Time_ps held_until_ps() const { return held_until_ps_; }  // so long somebody had to wait for payload
   const PcieTimes& write_times() const { return write_times_; }
@@ -148,7 +148,7 @@ class PciePath {
   static Time_ps latency_ps(const std::vector<PcieCrossing>& crossings);
   static Time_ps far_write_ps(const std::vector<PcieCrossing>& crossings);
   bool misses(std::uint32_t size_B);
-  // Of a message's first page, which need not be the last one's.
+  // IOTLB miss of a message's first page, which need not be the last one's.
   Time_ps first_miss_ps() {
     const Time_ps miss_ps = misses(~0u) ? settings_.iotlb_miss_ps : 0;
     if (delays_ != nullptr) delays_->iommu_ps += miss_ps;
@@ -172,7 +172,7 @@ class PciePath {
   PendingWrites pending_;
 };
 
-// What waits in the receive buffer of a card whose functions have paths: they all write from it.
+// Bytes waiting in the receive buffer of a card whose functions have paths: they all write from it.
 inline Time_ps pending_ps(std::span<const PcieFunction> functions, Time_ps now_ps) {
   Time_ps sum_ps = 0;
   for (const PcieFunction& function : functions) sum_ps += function.path()->pending().left_ps(now_ps);

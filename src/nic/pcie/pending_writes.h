@@ -20,7 +20,7 @@ class PendingWrites {
     writes_[tail_++ & (writes_.size() - 1)] = {end_ps, link_ps};
     sum_ps_ += link_ps;
   }
-  // What waits then.
+  // Time that the waiting writes take then.
   Time_ps left_ps(Time_ps now_ps) {
     while (head_ != tail_ && at(head_).end_ps <= now_ps) sum_ps_ -= at(head_++).link_ps;
     WEFT_DCHECK(sum_ps_ >= 0 && (head_ != tail_ || sum_ps_ == 0), "the sum of what waits is not that of the writes");
@@ -28,7 +28,7 @@ class PendingWrites {
   }
   // The end of the first that was left at the last look; kNever_ps: none was.
   Time_ps next_end_ps() const { return head_ == tail_ ? kNever_ps : at(head_).end_ps; }
-  // What waits takes `permille` / 1000 as long from now on.
+  // Waiting writes take `permille` / 1000 as long from now on.
   void stretch(std::int64_t permille, Time_ps now_ps) {
     for (std::uint64_t i = head_; i != tail_; ++i) {
       Time_ps& end_ps = writes_[i & (writes_.size() - 1)].end_ps;

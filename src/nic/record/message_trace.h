@@ -101,7 +101,7 @@ class MessageTrace {
     Time_ps now_ps, start_ps, occupied_ps, response_ps, read_ps, burst_ps, ready_ps;
   };
   void answered(const Device& device, const QueuePair& qp, std::uint32_t psn, const Answer& answer);
-  // What a write takes from leaving the NIC to being seen; then whose it was.
+  // Times of a write from leaving the NIC to being seen; then whose it was.
   void seen_after(Time_ps left_ps, Time_ps memory_ps, Time_ps jitter_ps, Time_ps visible_ps);
   // `link_ps`: what the packet's payload takes on the card's link alone.
   void delivered(const Device& device, const QueuePair& qp, std::uint32_t psn, Time_ps now_ps, Time_ps placed_ps,
@@ -129,7 +129,7 @@ class MessageTrace {
     PathDelays delays;
   };
   bool is_from(std::size_t end, const Device& device, const QueuePair& qp) const;
-  // Of the message itself or its answer: its place in it, and whether it is the packet that the chain follows.
+  // Part of the message itself or of its answer: its place in it, and whether it is the packet that the chain follows.
   enum class Part : std::uint8_t { kNone, kEarlier, kLast };
   Part part_of(const engine::Packet& packet);
   void add_delays(PathDelays delays);

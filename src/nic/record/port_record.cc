@@ -12,7 +12,7 @@ namespace weft::nic {
 
 namespace {
 
-// Of a pace, in time per byte; none is the line's.
+// Rate of a port pace in time per byte; none is the line's.
 std::int64_t rate_of_pace(std::int64_t pace_q16, std::int64_t line_rate_bps) {
   if (pace_q16 <= 0) return line_rate_bps;
   const auto rate = static_cast<unsigned __int128>(8 * kSecond_ps) * 65'536 / static_cast<unsigned __int128>(pace_q16);

@@ -1,4 +1,4 @@
-// What a port remembers of its senders for whoever asks later why one was slow: where the time of each went, by what
+// Record of a port's senders for whoever asks later why one was slow: where the time of each went, by what
 // held its next packet, and the rare events of congestion control and recovery. A sender is a queue pair's requests, or
 // its READ responses. Kept only where DeviceConfig::record says so; bounded, and what was left out is counted.
 #pragma once
@@ -19,7 +19,7 @@ namespace weft::nic {
 
 struct QueuePair;
 
-// What a sender did at a time. From kFirstWait on: waited, by Wait.
+// States of a sender. From kFirstWait on: waited, by Wait.
 inline constexpr std::size_t kSending = 0;   // its packet was on the wire of its port
 inline constexpr std::size_t kPortBusy = 1;  // it was ready; the port sent for others
 inline constexpr std::size_t kStarting = 2;  // doorbell, WQE and first payload on their way into the NIC
@@ -104,7 +104,7 @@ class PortRecord {
   // Everything that was posted is done, or failed.
   void drained(std::uint32_t context, Time_ps now_ps);
   void destroyed(std::uint32_t context, Time_ps now_ps);
-  // Of a queue pair's requests, with what it has waited for so far; zeros: it has none.
+  // Times of a queue pair's requests, with what it has waited for so far; zeros: it has none.
   std::array<Time_ps, kSenderStates> times_at(std::uint32_t context, Time_ps now_ps) const;
   // The run is over: what still waits has waited until then.
   void settle(Time_ps end_ps);

@@ -24,7 +24,7 @@ struct IpWords {
 
 class Device;
 
-// Who takes what arrives: own_state() of such a queue pair.
+// Receiver of what arrives: own_state() of such a queue pair.
 struct IpReceiver {
   void* self;
   void (*receive)(void* self, Device& device, const engine::Packet& packet, const IpWords& words,

@@ -1,4 +1,4 @@
-// What the transports that acknowledge have in common: RC, XRC, whose packets name a shared receive queue, and
+// Common part of the transports that acknowledge: RC, XRC, whose packets name a shared receive queue, and
 // selective repeat, which goes back to RC for what it has no own way for.
 #pragma once
 

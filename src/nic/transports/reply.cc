@@ -96,7 +96,7 @@ void reply_read(Port& port, QueuePair& qp, const Packet& packet, Time_ps now_ps,
   reply.kind = Reply::Kind::kRead;
   reply.psn = psn_of(packet);
   reply.aeth = ack_word(port, qp);
-  // What occupies the responder is apart from what a READ waits for.
+  // Time that occupies the responder, apart from what a READ waits for.
   Time_ps start_ps = std::max(now_ps, port.card.read_free_ps);
   port.card.read_free_ps = start_ps + port.config.model.read_interval_ps;
   Time_ps context_ps = now_ps;

@@ -1,4 +1,4 @@
-// What a responder still has to send: ACK, NAK, READ data and atomic results, in PSN order within a queue pair.
+// Replies of a responder: ACK, NAK, READ data and atomic results, in PSN order within a queue pair.
 #pragma once
 
 #include <cstdint>

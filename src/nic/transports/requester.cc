@@ -22,7 +22,7 @@ using wire::Opcode;
 
 namespace {
 
-// What is wrong with a response at `index` of its WQE. A READ that is asked for again from its middle is answered from
+// Error of a response at `index` of its WQE. A READ that is asked for again from its middle is answered from
 // there with First or Only.
 WcStatus response_error(const SendWqe& wqe, std::uint32_t index, std::uint32_t mtu_B, const Packet& packet,
                         std::uint32_t aeth) {

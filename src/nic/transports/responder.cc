@@ -54,7 +54,7 @@ Fate refuse(Port& port, QueuePair& qp, NakCode code, Time_ps now_ps, bool receiv
   return Fate::kRefused;
 }
 
-// What this message goes to: its receives, where they end, and the domain that its memory must be of. False: no queue
+// Target of this message: its receives, where they end, and the domain that its memory must be of. False: no queue
 // of the target's domain has that number.
 bool aim_at_srq(Port& port, QueuePair& qp, std::uint32_t number) {
   std::uint32_t index = number - kFirstXrcSrq;

@@ -55,7 +55,7 @@ struct RoceExtension {
   std::uint32_t src_qp = 0;
   std::uint32_t srq = 0;  // XRCETH
 
-  // Of a datagram to a multicast group, where RETH and AtomicETH would be.
+  // Group of a datagram to a multicast group, where RETH and AtomicETH would be.
   void set_group(const GroupGid& gid) {
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(gid);
     va = words[0];
@@ -63,8 +63,9 @@ struct RoceExtension {
   }
   GroupGid group() const { return std::bit_cast<GroupGid>(std::array<std::uint64_t, 2>{va, swap_add}); }
 
-  // Of a WRITE of selective repeat, where AtomicETH would be. Not on the wire: that the peer has it, which NICs agree
-  // on when they connect, and what the packets of a message no longer say: whether more of it follows, and its length.
+  // Header of a WRITE of selective repeat, where AtomicETH would be. Not on the wire: that the peer has it, which NICs
+  // agree on when they connect, and what the packets of a message no longer say: whether more of it follows, and its
+  // length.
   void set_selective(bool more, std::uint64_t message_B) { swap_add = message_B << 2 | (more ? 3u : 1u); }
   bool is_selective() const { return (swap_add & 1) != 0; }
   bool more_follows() const { return (swap_add & 2) != 0; }
@@ -77,7 +78,7 @@ inline const RoceExtension& extension_of(const engine::Cold& cold) {
   return engine::own_words<RoceExtension>(cold);
 }
 
-// What a cold side has in `group` for a group: something that is not 0. A switch asks for no more.
+// Mark of a group in a cold side's `group`: something that is not 0. A switch asks for no more.
 inline std::uint32_t group_key(const GroupGid& gid) {
   return std::uint32_t{gid[12]} << 24 | std::uint32_t{gid[13]} << 16 | std::uint32_t{gid[14]} << 8 | gid[15] | 1u;
 }

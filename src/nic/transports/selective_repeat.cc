@@ -212,7 +212,7 @@ Fate SelectiveRepeat::receive_report(Port& port, QueuePair& qp, std::uint32_t fi
   SelectiveState& state = own_state<SelectiveState>(qp);
   const std::uint32_t outstanding = psn_distance(req.high_psn, req.una_psn);
   const std::uint32_t from = psn_distance(first, req.una_psn), to = psn_distance(end, req.una_psn);
-  // What is acknowledged meanwhile is no longer missing; what was never sent never was.
+  // A PSN acknowledged meanwhile is no longer missing; one that was never sent never was.
   if (to == 0 || to > outstanding || (from >= to && from < kPsnHalf)) return Fate::kStaleResponse;
   if (from >= kPsnHalf) first = req.una_psn;
   const std::uint32_t count = psn_distance(end, first);

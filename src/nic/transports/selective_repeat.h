@@ -49,7 +49,7 @@ class PsnSet {
   std::uint32_t size_;
 };
 
-// Of one queue pair: own_state().
+// State of one queue pair: own_state().
 struct SelectiveState {
   // The requester. Packets that are reported missing are sent again from `repair_ps` on, ahead of new ones. The last
   // one that was ever sent follows them as a probe, one at a time: by it the receiver finds what was lost again.

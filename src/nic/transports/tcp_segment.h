@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kTcpWord = 1u << 31;
 inline constexpr std::uint32_t kTcpFlagsShift = 23;
 inline constexpr std::uint32_t kTcpSequenceMask = (1u << kTcpFlagsShift) - 1;
 
-// Who made the queue pair: own_state() of it.
+// Owner of the queue pair: own_state() of it.
 struct TcpPort {
   void* self = nullptr;
   // The header of the work request's first byte.

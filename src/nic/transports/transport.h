@@ -58,7 +58,7 @@ const Transport& transport_of(QpType type);
 // Packet formats of these four, of CNPs and of link control, for a world's engine.
 const engine::PacketFormats& packet_formats();
 
-// What a transport keeps for a queue pair beside Requester and Responder: zeros at first and after RESET.
+// State that a transport keeps for a queue pair beside Requester and Responder: zeros at first and after RESET.
 template <class Own>
 Own& own_state(QueuePair& qp) {
   static_assert(std::is_trivially_copyable_v<Own> && alignof(Own) <= alignof(std::max_align_t));

@@ -41,7 +41,7 @@ std::optional<Fate> begin_unreliable(Port& port, QueuePair& qp, const Packet& pa
   return std::nullopt;
 }
 
-// What does not fit, or may not go where it wants to, is forgotten without a word. Only a receive that names wrong
+// Packets that do not fit, or may not go where they want to, are dropped in silence. Only a receive that names wrong
 // memory is this side's own mistake: it fails, and the queue pair with it.
 Fate drop_unreliable(Port& port, QueuePair& qp, Placed why, Time_ps now_ps) {
   qp.resp.in_message = false;
@@ -54,7 +54,7 @@ Fate drop_unreliable(Port& port, QueuePair& qp, Placed why, Time_ps now_ps) {
 
 Fate receive_unreliable(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
   bool can_receive = qp.state >= QpState::kRtr && qp.state <= QpState::kSqe;
-  // What UC has, it has under the numbers of RC, and no more.
+  // UC has its operations under the numbers of RC, and no more.
   if (!can_receive || !wire::is_request(opcode_of(packet))) return Fate::kUnknownQp;
   Opcode opcode = operation_of(packet);
   note_packet(port, qp, now_ps);
