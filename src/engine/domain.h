@@ -24,8 +24,8 @@ struct NodeHook {
 };
 inline constexpr std::size_t kHotLines = 6;
 
-// Who has the bytes of packets that carry none themselves, for those who write frames: puts them into `out`, as many as
-// it has and as fit, and returns how many.
+// Source of the bytes of packets that carry none themselves, for those who write frames: puts them into `out`, as many
+// as it has and as fit, and returns how many.
 struct PayloadSource {
   void* self = nullptr;
   std::size_t (*fill)(void* self, const Packet& packet, const Cold& cold, std::span<std::uint8_t> out) = nullptr;
@@ -87,7 +87,7 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
       Time_ps next_ps = nodes_[i].run(nodes_[i].self, end_ps);
       WEFT_DCHECK(next_ps >= end_ps, "a node runs up to the end of the window");
       next_ps = std::min(next_ps, woken_ps);
-      // What it asked for within the window it has done.
+      // Wake-up that it asked for within the window it has done.
       if (wake_ps_[i] >= end_ps) next_ps = std::min(wake_ps_[i], next_ps);
       wake_ps_[i] = next_ps;
       group_ps_[i / kGroup] = std::min(group_ps_[i / kGroup], next_ps);

@@ -40,7 +40,7 @@ class Engine {
   }
   bool has_domain(std::uint32_t index) const { return domains_[index] != nullptr; }
   std::uint32_t domain_count() const { return static_cast<std::uint32_t>(domains_.size()); }
-  // What the packets of this world mean; outlives it.
+  // Formats of the packets of this world; they outlive it.
   void set_formats(const PacketFormats& formats) {
     for (std::uint32_t d = first_; d < end_domain_; ++d) domains_[d]->formats = &formats;
   }
@@ -88,7 +88,7 @@ class Engine {
   bool is_cancelled() const { return call_.cancel != nullptr && call_.cancel->load(std::memory_order_relaxed); }
   void run_serial();
   void run_threads(std::uint32_t threads);
-  // What thread `t` does in a run, and where those beside the caller's wait for the next one.
+  // Work of thread `t` in a run, and where those beside the caller's wait for the next one.
   void work(std::uint32_t t);
   void wait_for_runs(std::uint32_t t);
   void dismiss_threads();

@@ -10,7 +10,7 @@
 
 namespace weft::engine {
 
-// What one domain has sent to a domain of another engine in a window.
+// Packets that one domain has sent to a domain of another engine in a window.
 struct Parcel {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;

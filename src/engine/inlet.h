@@ -129,7 +129,7 @@ class alignas(64) Inlet {
     word.domain->wake(word.node, time_ps);
   }
 
-  // What a packet needs, and the first packet itself, is one cache line.
+  // Fields for a packet, and the first packet itself, are one cache line.
   [[no_unique_address]] PacketRing ring_;
   std::uint8_t inbox_bit_ : 6;
   bool has_pauses_ : 1 = false;

@@ -35,7 +35,7 @@ bool take(std::span<const std::byte>& bytes, std::uint64_t count, std::vector<T>
   return take(bytes, count, list.data());
 }
 
-// What deliver() will look for is there, no more and no less.
+// True if what deliver() will look for is there, no more and no less.
 bool is_whole(const Mailbox& box) {
   std::size_t cold = 0, telemetry = 0, bytes = 0;
   for (const Mailbox::Entry& entry : box.entries) {
@@ -74,7 +74,7 @@ bool read_bytes(std::span<const std::byte> bytes, Mailbox& box) {
   return true;
 }
 
-// What the slots of the cold side hold travels by value; the receiver finds it in the order of its packets.
+// The slots of the cold side travel by value; the receiver finds them in the order of its packets.
 void MailRoute::post(std::uint32_t inlet, const Packet& packet) {
   WEFT_DCHECK(inlet < inlets.size() && source != nullptr, "mail for a link that this route has");
   WEFT_DCHECK(packet.time_ps >= source->window_end_ps(), "mail is due after the window in which it is sent");

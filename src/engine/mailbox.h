@@ -51,7 +51,7 @@ struct MailRoute {
   std::vector<Inlet*> inlets;           // by number; null when they belong to another engine
 
   Mailbox& written() { return boxes[*turn]; }
-  // By the thread of the sending domain.
+  // Called by the thread of the sending domain.
   void post(std::uint32_t inlet, const Packet& packet);
   // Puts every packet of the box into its inlet. By the thread of the receiving domain.
   void deliver(Mailbox& box);

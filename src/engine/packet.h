@@ -42,7 +42,7 @@ struct Packet : PacketBody {
 };
 static_assert(sizeof(Packet) == 32);
 
-// What the bit fields hold.
+// Limits of the bit fields.
 inline constexpr std::uint32_t kPortMask = 0xfffff;
 inline constexpr std::uint32_t kPayloadMask = 0x1fff;
 inline constexpr std::uint32_t kEndpointMask = 0xffffff;
@@ -55,7 +55,7 @@ inline constexpr std::uint8_t kTtl = 64;  // of a packet that leaves its host
 // other numbers belong to the transports of queue pairs (nic/transports/transport.h).
 inline constexpr std::uint8_t kLinkControl = 7;
 
-// What few packets have beside their record.
+// Cold side: fields that few packets have beside their record.
 struct Cold {
   alignas(8) std::array<std::byte, 48> own{};  // the transport's
   std::uint32_t aux = 0;                       // what Packet::aux holds in a packet without a cold side
@@ -65,7 +65,7 @@ struct Cold {
 };
 static_assert(sizeof(Cold) == 64);
 
-// What a transport keeps in `own`: all zeros until it is written.
+// State that a transport keeps in `own`: all zeros until it is written.
 template <class Own>
 const Own& own_words(const Cold& cold) {
   static_assert(sizeof(Own) <= sizeof(cold.own) && std::is_trivially_copyable_v<Own> && alignof(Own) <= 8);

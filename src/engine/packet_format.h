@@ -1,4 +1,4 @@
-// What the fabric and observers may ask about a packet without reading the words of its transport: one table for each
+// Queries of the fabric and observers on a packet, without the words of its transport: one table for each
 // value of Packet::transport. nic/transports/transport.h has those of queue pairs, fabric/link_flow_control.h that of
 // link control.
 #pragma once
@@ -24,7 +24,7 @@ struct PacketDescription {
   std::uint8_t opcode = 0;          // as on the wire
 };
 
-// What surrounds the transport in a frame. IPv4 addresses are ::ffff:a.b.c.d.
+// Addresses around the transport in a frame. IPv4 addresses are ::ffff:a.b.c.d.
 struct FrameAddresses {
   std::array<std::uint8_t, 6> src_mac{}, dst_mac{};
   std::array<std::uint8_t, 16> src_ip{}, dst_ip{};
@@ -41,7 +41,7 @@ struct PacketFormat {
                        const FrameAddresses& addresses, std::span<std::uint8_t> out) = nullptr;
 };
 
-// By Packet::transport. Read-only while a world runs.
+// Index: Packet::transport. Read-only while a world runs.
 struct PacketFormats {
   std::array<const PacketFormat*, kTransports> formats{};
 

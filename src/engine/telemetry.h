@@ -1,5 +1,5 @@
-// What switches write into a packet that asks for it: one record per hop (INT-MD, IFA, HPCC). The record has the union
-// of what the formats need; wire:: writes the one that was asked for. A slot of the domain's telemetry pool.
+// Telemetry that switches write into a packet that asks for it: one record per hop (INT-MD, IFA, HPCC). The record has
+// the union of what the formats need; wire:: writes the one that was asked for. A slot of the domain's telemetry pool.
 #pragma once
 
 #include <array>

@@ -16,7 +16,7 @@
 
 namespace weft::engine {
 
-// What all threads need to know.
+// Window as all threads need to know it.
 struct Window {
   Time_ps start_ps = 0;
   Time_ps end_ps = 0;

@@ -1,4 +1,4 @@
-// What becomes of one frame on a link direction: the faults of the cable and the impairment of the port add to it.
+// Verdict on one frame of a link direction: the faults of the cable and the impairment of the port add to it.
 #pragma once
 
 #include <string>

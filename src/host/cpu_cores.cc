@@ -134,7 +134,7 @@ std::uint32_t CpuCores::place_interrupt(std::uint32_t group) {
 void CpuCores::release(std::uint32_t cpu) {
   WEFT_CHECK(cpus_[cpu].threads > 0, "a CPU is released more often than taken");
   --cpus_[cpu].threads;
-  // Of two groups that share the CPU the last one's, while it has any.
+  // The last of two groups that share the CPU has it, while it has any thread.
   if (groups_[cpus_[cpu].group].threads == 0) {
     const auto other = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
       return group.threads > 0 && std::find(group.own.begin(), group.own.end(), cpu) != group.own.end();

@@ -16,7 +16,7 @@ namespace weft::host {
 
 inline constexpr std::uint32_t kNoCpu = 0xffffffff;
 
-// What a lab says about a node's CPUs. Numbers are the machine's.
+// Use of a node's CPUs by the lab. Numbers are the machine's.
 struct CpuUse {
   std::vector<std::uint32_t> own;       // those of this node, a VM's vCPUs in order; empty: all
   std::vector<std::uint32_t> isolated;  // isolcpus: no stress thread runs there

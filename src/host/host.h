@@ -33,7 +33,7 @@ struct HostHooks {
 };
 
 class alignas(64) Host {
-  // What every visit needs. The first port lies here, where a visit finds it in the next cache lines.
+  // Fields for every visit. The first port lies here, where a visit finds it in the next cache lines.
   Time_ps programs_ps_ = kNever_ps;  // the earliest wake of any program
   Time_ps last_step_ps_ = 0;         // of a program
   std::uint64_t steps_ = 0;
@@ -69,20 +69,20 @@ class alignas(64) Host {
     return *ports_[index];
   }
 
-  // What a lab says of its CPUs. Before devices and programs.
+  // Applies the lab's use of its CPUs. Before devices and programs.
   void use_cpus(const CpuUse& use);
   CpuCores& cpus();
   // A virtual machine with these CPUs, which shares everything else; its number, from 1 on. `id` is the lab's, for its
   // timer's phase.
   std::uint32_t add_guest(const CpuUse& use, std::uint64_t id);
-  // What else runs on the machine from now on. Between two phases: programs that run keep their costs.
+  // Load of the machine from now on. Between two phases: programs that run keep their costs.
   void set_load(std::uint32_t stress, const std::vector<std::uint32_t>& isolated);
 
   // Programs are owned by whoever made them, who also stops them. Returns the program's number. Where other threads
   // want its CPU too it polls on number `cpu` of the host's, or of the guest's, or on any.
   std::uint32_t start(Program& program, Time_ps at_ps, std::optional<std::uint32_t> cpu = std::nullopt,
                       std::uint32_t guest = 0);
-  // Of a program that is no loop that polls: it asks cpus() itself.
+  // Starts a program that is no loop that polls: it asks cpus() itself.
   std::uint32_t start_thread(Program& program, Time_ps at_ps, std::uint32_t guest = 0);
   void stop(std::uint32_t program);
   // Its interrupts take so much longer: what they touch is not on its node.
@@ -167,7 +167,7 @@ class alignas(64) Host {
   std::vector<std::unique_ptr<DeviceSlot>> devices_;  // those of ports_
   std::vector<ProgramSlot> programs_;
   std::vector<Watcher> watchers_;
-  // Of bonds.
+  // Bonds.
   bool has_bonds_ = false;
   std::size_t last_port_ = 0;  // of ports_: it had the last turn
   std::vector<LinkChange> link_changes_;

@@ -36,7 +36,7 @@ struct HostModel {
   Time_ps interrupt_period_ps = 0;  // timer tick or VM exit that steals the polling CPU; 0 = never
   Time_ps interrupt_cost_ps = 0;
 
-  // What distance and limits of the root complex do (docs/mechanisms/host.md). 0: never the limit.
+  // Distance and limits of the root complex (docs/mechanisms/host.md). 0: never the limit.
   std::uint32_t interrupt_misses = 0;       // memory accesses of that interrupt to the NIC's node
   std::int64_t write_window_B = 0;          // posted writes in flight with relaxed ordering
   std::int64_t ordered_write_window_B = 0;  // and without

@@ -28,7 +28,7 @@ struct NumaLink {
   std::uint32_t a = 0, b = 0;  // nodes
   std::int64_t rate_bps = 0;   // each way, for DMA that crosses it
   Time_ps latency_ps = 0;      // one way
-  // What else crosses it: this share of the time, in bursts of this mean size.
+  // Other traffic on it: this share of the time, in bursts of this mean size.
   std::uint32_t load_permille = 0;
   std::int64_t burst_B = 0;
 };

@@ -26,7 +26,7 @@ class MemoryPaths {
   void add_card(nic::Card& card, const nic::NicModel& nic, std::optional<std::uint32_t> slot);
   // The function of card `index` that a queue pair uses whose program has this placement.
   std::uint8_t function_for(std::size_t index, std::uint8_t function, const Placement& placement);
-  // What an interrupt takes longer because the program's CPU is not on the card's node.
+  // Delay of an interrupt because the program's CPU is not on the card's node.
   Time_ps interrupt_delay_ps(std::size_t index, const Placement& placement) const;
   const HostPlaces& places() const { return places_; }
 
@@ -61,7 +61,7 @@ class MemoryPaths {
   void go_up(std::uint32_t slot, nic::PciePathSettings& out);
   void go_between(std::uint32_t from, std::uint32_t to, nic::PciePathSettings& out);
   void go_by_iommu(const CardPlace& place, const Placement& placement, nic::PciePathSettings& out) const;
-  // What a virtual function may send.
+  // Rate limit of a virtual function.
   nic::PcieChannel* shaper_of(CardPlace& place, const Placement& placement);
   void go_to_gpu(const CardPlace& place, std::uint32_t gpu, nic::PciePathSettings& out);
   void cross_switches(std::optional<std::uint32_t> slot, std::vector<nic::PcieCrossing>& out) const;

@@ -13,7 +13,7 @@ namespace weft::host {
 
 enum class Iommu : std::uint8_t { kOff, kPassthrough, kOn };
 
-// Of a program: where it runs and where its memory lies. What is not given is local to the NIC.
+// Placement of a program: where it runs and where its memory lies. What is not given is local to the NIC.
 struct Placement {
   std::optional<std::uint32_t> cpu;          // numactl --physcpubind, taskset, iperf3 -A: as its node numbers them
   std::optional<std::uint32_t> cpu_node;     // numactl --cpunodebind, or the node of that CPU
@@ -22,7 +22,7 @@ struct Placement {
   bool bounce = false;                       // of that GPU, but staged in the program's memory: no GPUDirect
   bool dmabuf = false;                       // it is registered by DMA-BUF, not by a peer memory module
   bool relaxed_ordering = true;
-  // Of a virtual machine's program; without: as its host.
+  // IOMMU of a virtual machine's program; without: as its host.
   std::optional<Iommu> iommu;
   std::int64_t page_B = 0;
   // The virtual function of the card that it uses, from 1 on; 0: the physical one. And what may leave it; 0: any rate.
@@ -44,11 +44,11 @@ struct HostPlaces {
   std::vector<GpuPlace> gpus;
   std::string gpu_fabric;  // how they are joined, where the lab says so: "nvswitch", "mesh", "pairs" or "none"
   Placement placement;     // of programs that say nothing else
-  // Of a virtual machine: which of the host's GPUs its own are.
+  // GPUs of the host that a virtual machine has.
   std::vector<std::uint32_t> passed_gpus;
 };
 
-// What a program that registers the memory of its placement's GPU is told, by ibv_reg_mr or ibv_reg_dmabuf_mr; empty:
+// Error of registering the memory of a placement's GPU, by ibv_reg_mr or ibv_reg_dmabuf_mr; empty:
 // it works.
 std::string registration_error(const HostPlaces& places, const Placement& placement);
 
