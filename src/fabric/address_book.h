@@ -1,4 +1,4 @@
-// Addresses behind port ids, as frame synthesis needs them. Read-only while a world runs.
+// Who is behind a port id: the addresses that frame synthesis needs. Read-only while a world runs.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Sort key of a switch's arrivals in a visit: time since the first of them, kind, place in the list. At one instant
+// By what a switch sorts the arrivals of a visit: time since the first of them, kind, place in the list. At one instant
 // pause frames come first, then services, then data.
 #pragma once
 

@@ -48,7 +48,7 @@ class FaultInjector {
     std::optional<std::uint32_t> first_psn[2];  // of requests, of responses
     std::vector<std::uint32_t> transmissions;   // by rule: how often its PSN was seen
   };
-  // Place of a packet for the rules: that of its QP (nothing for a notice) and its relative PSN.
+  // What a packet is to the rules: the place of its QP (nothing for a notice) and its relative PSN.
   struct Place {
     bool request = false;
     SeenQp* qp = nullptr;

@@ -23,7 +23,7 @@ enum class FaultAction : std::uint8_t {
   kPauseStorm,
   kSlowReceiver
 };
-// Faults of a host port and not of frames: it sends XOFF without end, or empties its receive buffer slowly.
+// Of a host port and not of frames: it sends XOFF without end, or empties its receive buffer slowly.
 constexpr bool is_of_port(FaultAction action) {
   return action == FaultAction::kPauseStorm || action == FaultAction::kSlowReceiver;
 }
@@ -37,7 +37,7 @@ constexpr const char* name_of(FaultAction action) {
                                     "cut",  "flap",    "pause-storm", "slow-receiver"};
   return kNames[static_cast<std::size_t>(action)];
 }
-// RoCE frames. kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK,
+// Of RoCE, kRequest: SEND, WRITE, READ request, atomic request, UD. kResponse: ACK, NAK, READ response, atomic ACK,
 // CNP.
 enum class FaultFrames : std::uint8_t { kAny, kRequest, kResponse };
 

@@ -1,4 +1,4 @@
-// Verdict on one frame of a link direction: the faults of the cable and the impairment of the port add to it.
+// What becomes of one frame on a link direction: the faults of the cable and the impairment of the port add to it.
 #pragma once
 
 #include <string>

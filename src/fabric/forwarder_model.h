@@ -40,7 +40,7 @@ struct ForwarderModel {
 
 enum class QdiscKind : std::uint8_t { kPfifo, kRed };
 
-// Qdisc of one egress port, by tc's names (man tc-pfifo, tc-red).
+// Of one egress port, by tc's names (man tc-pfifo, tc-red).
 struct QdiscConfig {
   QdiscKind kind = QdiscKind::kPfifo;
   std::int64_t limit = 0;  // pfifo: packets; red: bytes

@@ -63,10 +63,10 @@ struct HeadroomPath {
 // in which it may start frames, when the trigger is as small as a lossless frame can be.
 Time_ps headroom_window_ps(const HeadroomPath& path);
 
-// Headroom of a group when every lossless frame has `frame_B` bytes: exact, attained at the worst alignment.
+// What a group needs when every lossless frame has `frame_B` bytes: exact, attained at the worst alignment.
 std::int64_t headroom_need_B(const HeadroomPath& path, std::int64_t frame_B);
 
-// Headroom of a group whatever the sizes between min_lossless_B and max_lossless_B: never exceeded, and with store
+// What a group needs whatever the sizes between min_lossless_B and max_lossless_B: never exceeded, and with store
 // and forward attained to within one frame of the worst size.
 std::int64_t headroom_need_B(const HeadroomPath& path);
 

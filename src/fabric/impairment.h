@@ -1,4 +1,4 @@
-// Impairment of frames that leave a port: delay, loss, corruption, copies, order and rate, with the meaning
+// What happens to frames that leave an impaired port: delay, loss, corruption, copies, order and rate, with the meaning
 // that tc-netem(8) gives them. It acts between the port and its cable, in that direction only, and not on pause frames,
 // which a MAC sends by itself. Probabilities are parts per 1e9. Called by fabric/link_wrapper.cc for each frame.
 // Not modelled: slot, the loss models `state` and `ecn`.
@@ -52,7 +52,7 @@ class Impairer {
   Impairer(const Impairment& impairment, std::uint64_t seed, std::uint64_t owner)
       : impairment_(impairment), random_(seed, owner, RandomPurpose::kImpairment) {}
 
-  // Verdict on a frame of so many bytes on the line that starts now, while `held` frames are held back.
+  // Of a frame of so many bytes on the line that starts now, while `held` frames are held back.
   // `commented`: somebody reads what was done to it.
   void judge(std::uint32_t line_B, std::size_t held, Time_ps now_ps, bool commented, FaultVerdict& verdict);
   const Impairment& impairment() const { return impairment_; }

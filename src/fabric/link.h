@@ -40,7 +40,7 @@ struct LinkTiming {
 };
 
 class alignas(64) LinkDirection {
-  // Fields for a send, in one cache line.
+  // What a send needs, in one cache line.
   engine::Outlet outlet_;
   LinkWrapper* wrapper_ = nullptr;
   Time_ps delay_ps_;  // flight and pipeline

@@ -18,7 +18,7 @@ namespace weft::fabric {
 inline constexpr std::size_t kPauseClasses = 8;
 inline constexpr std::uint8_t kAllClasses = 0xff;
 
-// Request of a pause frame.
+// What a pause frame asks for.
 struct PauseRequest {
   std::uint8_t xoff = 0;  // classes stopped for `quanta` times 512 bits
   std::uint8_t xon = 0;   // classes released: zero quanta
@@ -44,7 +44,7 @@ constexpr Time_ps pause_quantum_ps(Time_ps ps_per_byte) {
   return 64 * ps_per_byte;
 }
 
-// Classes that the peer lets this port send: which may not start a frame, until when, and what was received. A pause
+// What the peer lets this port send: which classes may not start a frame, until when, and what was received. A pause
 // ends by zero quanta, by expiry, when the link goes down, or by the watchdog.
 class TransmitControl {
  public:
@@ -86,9 +86,8 @@ class TransmitControl {
 // over with each pause, as at a NIC.
 enum class RefreshClock : std::uint8_t { kRunsOn, kStartsOver };
 
-// Classes that this port lets its peer send: which of its receive buffers (priority groups of a switch, classes of a
-// NIC) hold the peer, since when, and the frames that say so. The node sends what hold, release and refresh return,
-// unless empty.
+// What this port lets its peer send: which of its receive buffers (priority groups of a switch, classes of a NIC) hold
+// the peer, since when, and the frames that say so. The node sends what hold, release and refresh return, unless empty.
 class ReceiveControl {
  public:
   ReceiveControl() = default;
@@ -96,7 +95,7 @@ class ReceiveControl {
                  Time_ps ps_per_byte, RefreshClock clock);
 
   std::uint8_t held() const { return held_; }  // buffers
-  // Kind of the pauses from now on; none holds the peer.
+  // Of the pauses from now on; none holds the peer.
   void set_kind(FlowControl kind) { kind_ = kind; }
   PauseRequest hold(std::uint8_t buffers, Time_ps now_ps);
   PauseRequest release(std::uint8_t buffers, Time_ps now_ps);
@@ -107,8 +106,7 @@ class ReceiveControl {
   Time_ps refresh_interval_ps() const { return interval_ps_; }
   PauseRequest refresh(Time_ps now_ps);
 
-  // Counts of each class: frames with it, pauses begun, and how long it was stopped in pauses that are over or still
-  // last.
+  // By class: frames with it, pauses begun, and how long it was stopped in pauses that are over or still last.
   void count_sent(PauseRequest request);
   std::uint64_t frames(std::size_t c) const { return frames_[c]; }
   std::uint64_t pauses(std::size_t c) const { return pauses_[c]; }

@@ -1,4 +1,4 @@
-// Wrapper of a link direction: taps at the sending port, an impairment of that port, the faults on the
+// What can stand around a link direction: taps at the sending port, an impairment of that port, the faults on the
 // cable, taps at the receiving port. Only wrapped links pay for it. All of it may change while the world runs.
 #pragma once
 

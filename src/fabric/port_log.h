@@ -1,4 +1,4 @@
-// Log of a port's past, up to a limit: pauses as they begin and end. Switches and NICs keep one each; the
+// What a port remembers of its past, up to a limit: pauses as they begin and end. Switches and NICs keep one each; the
 // report merges them.
 #pragma once
 
@@ -23,8 +23,7 @@ struct PauseEvent {
   bool sent = false;
   PauseEnd what = PauseEnd::kStart;
   NicPauseCause nic_cause = NicPauseCause::kReceiveBuffer;  // of one that a NIC sends
-  // Cause of an XOFF that a switch sends, where it records: the queue that holds most of what the group has, and how
-  // much.
+  // Of an XOFF that a switch sends, where it records: the queue that holds most of what the group has, and how much.
   std::uint8_t queue = 0;
   std::uint32_t queue_port = kNoQueuePort;  // index; without: not recorded
   std::uint32_t queue_B = 0;                // of this group in that queue
@@ -34,7 +33,7 @@ struct PauseEvent {
   static constexpr std::uint32_t kNoQueuePort = 0xffffffff;
 };
 
-// Events that a switch remembers beyond pauses and drops, where it records.
+// What a switch remembers beyond pauses and drops, where it records.
 enum class SwitchEventKind : std::uint8_t { kMarked, kStorm, kStormOver, kLinkDown, kLinkUp };
 // CE marks of one queue that follow each other closely are one event.
 struct SwitchEvent {
@@ -44,7 +43,7 @@ struct SwitchEvent {
   std::uint32_t port = 0;  // index
   std::uint8_t queue = 0;
   std::uint32_t queue_B = 0;  // the longest that it was
-  // First packet: host port ids, and where it goes.
+  // Of the first packet: host port ids, and where it goes.
   std::uint32_t source = 0, destination = 0, endpoint = 0, sequence = 0;
 
   void merge(const SwitchEvent& later) {
@@ -65,7 +64,7 @@ struct BoundedLog {
   }
 };
 
-// Log of one NIC port; a fabric has many more of them than switches.
+// Of one NIC port; a fabric has many more of them than switches.
 using PortPauseLog = BoundedLog<PauseEvent, 1'000>;
 
 }  // namespace weft::fabric

@@ -13,7 +13,7 @@ namespace weft::fabric {
 
 inline constexpr std::uint16_t kNoGroup = 0xffff;
 
-// Destination of every host port of the world, by port id; read-only while a world runs.
+// Of every host port of the world, by port id; read-only while a world runs.
 struct Destination {
   std::uint16_t edge = 0;         // switch that it hangs on
   std::uint16_t port = 0;         // index of that switch's port
@@ -57,9 +57,9 @@ inline std::uint32_t ecmp_hash(const engine::PacketBody& packet, const Destinati
   h *= 0x8ebc6af09c88c6e3ULL;
   return static_cast<std::uint32_t>(h >> 32);
 }
-// Choice among the members of a LAG, drawn apart from the choice among routes: with one hash for both, a switch that
-// chose a LAG by it would use a part of its members only. layer2+3: without ports, and without the MACs, which follow
-// from the addresses.
+// Of the members of a LAG, drawn apart from the choice among routes: with one hash for both, a switch that chose a LAG
+// by it would use a part of its members only. layer2+3: without ports, and without the MACs, which follow from the
+// addresses.
 inline std::uint32_t lag_hash(engine::PacketBody packet, const Destinations& destinations,
                               const RoutingConfig& routing) {
   constexpr std::uint64_t kOwn = 0x8cb92ba72f3d8dd7ULL;

@@ -131,11 +131,11 @@ class SharedBuffer {
   // Highest use by one group, all slices added.
   std::uint64_t max_shared_B(std::uint32_t port, std::uint32_t g) const;
   std::uint64_t max_headroom_B(std::uint32_t port, std::uint32_t g) const;
-  // Bytes that its headroom holds now.
+  // What its headroom holds now.
   std::uint64_t headroom_B(std::uint32_t port, std::uint32_t g) const;
-  // Bytes that a group holds now, headroom included, and the limit of its shared part: above it, it asks for XOFF.
-  // Where memory is split, of the slice in which it holds most, and of the one with the least room. The limit is that
-  // of the groups without an alpha of their own.
+  // What a group holds now, headroom included, and the limit of its shared part: above it, it asks for XOFF. Where
+  // memory is split, of the slice in which it holds most, and of the one with the least room. The limit is that of the
+  // groups without an alpha of their own.
   std::uint64_t held_B(std::uint32_t port, std::uint32_t g) const;
   std::uint64_t limit_B(std::uint32_t g) const;
   bool is_empty() const;

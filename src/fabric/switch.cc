@@ -81,7 +81,7 @@ template <bool kMayHaveCold>
     records_.mark(port, q, held.packet, now_ps);
   transmit<true>(port, q, queue_B - frame_B, held.packet, frame_B + kLineGap_B, now_ps);
   waiting.give(slot);
-  // Bytes that the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
+  // What the buffer regains may release the peer: after the packet has the wire, so that XON waits for it.
   admission_.release(in, port.number, group, cells, now_ps);
   if (port.has_eligible()) {
     plan_.add(port, port.free_ps);
@@ -137,7 +137,7 @@ Time_ps Switch::run(Time_ps end_ps) {
   return std::min(std::min(arrival_ps_, timers_.next_ps()), plan_.next_ps());
 }
 
-// Work that gather() does not do: taps, damaged frames, telemetry, the CPU, the TTL, ways that depend on the moment.
+// What gather() does not do: taps, damaged frames, telemetry, the CPU, the TTL, ways that depend on the moment.
 [[gnu::noinline]] void Switch::arrive(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   SwitchPort& port = ports_[in];
   port.in->tap(packet);
@@ -154,7 +154,7 @@ Time_ps Switch::run(Time_ps end_ps) {
   }
 }
 
-// Destination of a packet that the switch, or a forwarder's CPU, looks at.
+// Of a packet that the switch, or a forwarder's CPU, looks at: to whom it goes.
 void Switch::dispatch(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
     flood(in, packet, now_ps);
@@ -206,7 +206,7 @@ void Switch::forward(std::uint32_t in, std::uint32_t out, PacketBody& packet, Ti
   }
 }
 
-// Packets that the byte queue limit lets through.
+// What the byte queue limit lets through.
 void Switch::run_qdisc(std::uint32_t out, Time_ps now_ps) {
   for (Packet packet; software_->next(out, packet, now_ps); software_->posted(out, now_ps))
     hand_to_port(static_cast<std::uint32_t>(packet.time_ps), out, packet, now_ps);

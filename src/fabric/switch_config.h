@@ -1,4 +1,4 @@
-// Configuration of one switch: classification, buffers, scheduling, ECN, PFC, watchdog, routing. The lab's
+// What one switch was told to do: classification, buffers, scheduling, ECN, PFC, watchdog, routing. The lab's
 // QoS contract and routing section are resolved to this, one per switch; the switch reads nothing else.
 #pragma once
 

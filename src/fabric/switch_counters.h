@@ -1,4 +1,4 @@
-// Counters of a switch, port by port, and what it remembers of drops and pauses. Names for users are given where they
+// What a switch counts, port by port, and what it remembers of drops and pauses. Names for users are given where they
 // are printed (SONiC, WJH); these are the quantities.
 #pragma once
 
@@ -19,7 +19,7 @@ struct PortTraffic {
   std::uint64_t bytes = 0;  // frames with FCS
 };
 
-// Quantities that are not counted packet by packet.
+// What is not counted packet by packet.
 struct RarePortCounters {
   std::array<std::uint64_t, kClasses> ecn_marked{};   // by queue
   std::array<std::uint64_t, kClasses> queue_drops{};  // by queue: tail drop, WRED, watchdog, port down

@@ -1,4 +1,4 @@
-// Parts of a switch: its model, QoS, ports, and the routes and link changes that are known before a run.
+// What a switch is made of: its model, QoS, ports, and the routes and link changes that are known before a run.
 #pragma once
 
 #include <cstdint>

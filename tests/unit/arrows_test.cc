@@ -203,8 +203,8 @@ class FileChecker {
   // Modules that still have such comments are not in the list; it grows until it is all of them.
   void check_comment(std::size_t number, const std::string& line) {
     static const std::vector<std::string_view> noun_first = {
-        "base",    "wire", "pcap",  "nic",     "fabric", "engine", "host",      "observe",   "nccl", "gear",
-        "analyze", "live", "verbs", "preload", "export", "study",  "wireshark", "node_tool", "cli",  "serve"};
+        "base", "wire",  "pcap",    "nic",    "engine", "host",      "observe",   "nccl", "gear", "analyze",
+        "live", "verbs", "preload", "export", "study",  "wireshark", "node_tool", "cli",  "serve"};
     if (std::find(noun_first.begin(), noun_first.end(), module_) == noun_first.end()) return;
     const std::size_t at = line.find("// ");
     if (at == line.npos) return;

@@ -1,4 +1,4 @@
-// Class of a packet at a switch: queue and priority group, by DSCP or PCP. Computed once for every code point.
+// What a packet is to a switch: queue and priority group, by DSCP or PCP. Computed once for every code point.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ Marking::Marking(const SwitchSetup& setup) : queues_(setup.qos.queues), average_
   for (std::uint32_t q = 0; q < kClasses; ++q) use_ramps(q);
 }
 
-// Smallest threshold of all ports, which the packet path looks at first. The port's own ramp decides.
+// What the packet path looks at first: the smallest of all ports. The port's own ramp decides.
 void Marking::use_ramps(std::uint32_t queue) {
   const auto bit = static_cast<std::uint8_t>(1u << queue);
   red_from_B_[queue] = mark_from_B_[queue] = 0xffffffff;
@@ -69,7 +69,7 @@ Marking::Verdict Marking::enqueue(SwitchPort& out, std::uint32_t q, PacketBody& 
   return Verdict::kMarked;
 }
 
-// Mark by the bytes left behind.
+// By what is left behind.
 bool Marking::dequeue(SwitchPort& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = this->ramp(out.number, q);
   if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !hits(ramp, out, q)) return false;
