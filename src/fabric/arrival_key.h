@@ -1,5 +1,5 @@
-// By what a switch sorts the arrivals of a visit: time since the first of them, kind, place in the list. At one instant
-// pause frames come first, then services, then data.
+// Keys that sort the arrivals of a visit to a switch: time since the first of them, kind, place in the list. At one
+// instant pause frames come first, then services, then data.
 #pragma once
 
 #include <cstdint>

@@ -151,9 +151,9 @@ bool SharedBuffer::is_consistent() const {
 }
 
 bool SharedBuffer::is_empty() const {
-  for (std::uint32_t i = 0; i < slices_.size() * ports_; ++i) {
+  for (std::uint32_t port = 0; port < ports_; ++port) {
     for (std::uint32_t g = 0; g < kClasses; ++g) {
-      if (const Group& each = group(0, i, g); each.shared != 0 || each.headroom != 0) return false;
+      if (held_cells(port, g) != 0) return false;
     }
   }
   return true;

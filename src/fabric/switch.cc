@@ -154,7 +154,7 @@ Time_ps Switch::run(Time_ps end_ps) {
   }
 }
 
-// Of a packet that the switch, or a forwarder's CPU, looks at: to whom it goes.
+// Where a packet goes that the switch, or a forwarder's CPU, looks at.
 void Switch::dispatch(std::uint32_t in, Packet& packet, Time_ps now_ps) {
   if ((packet.flags & Packet::kHasCold) && domain_.cold[packet.aux].group != 0) {
     flood(in, packet, now_ps);

@@ -123,7 +123,7 @@ class alignas(64) Switch {
   void transmit_by_wrapper_or_mail(SwitchPort& port, const engine::Packet& packet, Time_ps now_ps);
   void receive_pause(std::uint32_t in, const engine::Packet& packet, Time_ps now_ps);
 
-  // What every visit touches comes first: the engine fetches engine::kHotLines lines of it ahead.
+  // Members that every visit touches come first: the engine fetches engine::kHotLines lines of it ahead.
   std::vector<SwitchPort> ports_;
   ServicePlan plan_;
   Ways ways_;

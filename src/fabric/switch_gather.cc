@@ -1,4 +1,4 @@
-// What arrives at a switch in a window, with all that is known about it before its turn comes, in order.
+// Arrivals at a switch in a window, with all that is known about it before its turn comes, in order.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kPacketsShift = 40;  // packets and bytes counted in one word
 
-// Of keys that are nearly in order.
+// For keys that are nearly in order.
 void insertion_sort(std::uint64_t* keys, std::size_t count) {
   std::uint64_t last = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -119,7 +119,7 @@ struct Bins {
   visit.sort(end_ps - first_ps);
 }
 
-// What is due at one port.
+// Takes all that is due at one port.
 inline SwitchVisit::Arrival* Switch::take_arrivals(engine::Inlet& inlet, std::uint32_t in, Arrival* arrival,
                                                    Time_ps end_ps) {
   Arrival* const first = arrival;

@@ -49,7 +49,7 @@ class Admission {
     queue.cells -= cells;
     WEFT_DCHECK((queue.bytes == 0) == (held.next == engine::kNoSlot), "a queue without packets has no bytes");
   }
-  // What a packet of this group, on its way between these ports, held in the buffer is free.
+  // Frees the room that a packet of this group, on its way between these ports, had in the buffer.
   void release(std::uint32_t in, std::uint32_t out, std::uint32_t g, std::uint32_t cells, Time_ps now_ps) {
     const std::uint32_t slice = buffer_.slice(in, out);
     buffer_.release(slice, in, g, cells);

@@ -1,4 +1,4 @@
-// What a packet is to a switch: queue and priority group, by DSCP or PCP. Computed once for every code point.
+// Queue and priority group of a packet at a switch, by DSCP or PCP. Computed once for every code point.
 #pragma once
 
 #include <array>

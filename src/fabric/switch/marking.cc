@@ -13,7 +13,7 @@ Marking::Marking(const SwitchSetup& setup) : queues_(setup.qos.queues), average_
   for (std::uint32_t q = 0; q < kClasses; ++q) use_ramps(q);
 }
 
-// What the packet path looks at first: the smallest of all ports. The port's own ramp decides.
+// Thresholds that the packet path looks at first: the smallest of all ports. The port's own ramp decides.
 void Marking::use_ramps(std::uint32_t queue) {
   const auto bit = static_cast<std::uint8_t>(1u << queue);
   red_from_B_[queue] = mark_from_B_[queue] = 0xffffffff;
@@ -69,7 +69,7 @@ Marking::Verdict Marking::enqueue(SwitchPort& out, std::uint32_t q, PacketBody& 
   return Verdict::kMarked;
 }
 
-// By what is left behind.
+// Decides by the packets that are left behind.
 bool Marking::dequeue(SwitchPort& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = this->ramp(out.number, q);
   if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !hits(ramp, out, q)) return false;

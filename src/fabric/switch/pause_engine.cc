@@ -134,7 +134,7 @@ void PauseEngine::link_goes_down(std::uint32_t p, Time_ps now_ps) {
   }
 }
 
-// What is stopped is released: by a last XON where this port stops its peer, without a frame where the peer stops it.
+// Stopped classes are released: by a last XON where this port stops its peer, without a frame where the peer stops it.
 void PauseEngine::set_classes(std::uint32_t port, std::uint8_t classes, Time_ps now_ps) {
   classes_[port] = classes;
   for (std::uint32_t g = 0; g < kClasses; ++g) {

@@ -1,4 +1,4 @@
-// What a switch keeps of each of its ports: when it is free, queues that wait, are paused or take nothing, what came in
+// Ports of a switch: when each is free, queues that wait, are paused or take nothing, what came in
 // and went out. One for each cable; cache lines are laid out for the way of a packet. All objects of a switch see them.
 #pragma once
 
@@ -32,7 +32,7 @@ struct alignas(64) SwitchPort {
     std::uint32_t bytes = 0;
     std::uint32_t cells = 0;
   };
-  // What one queue of one port is touched for, in one cache line.
+  // One queue of one port: all that it is touched for, in one cache line.
   struct alignas(64) Lane {
     Queue queue;
     std::uint32_t max_queue_B = 0;

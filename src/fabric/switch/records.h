@@ -1,4 +1,4 @@
-// What a switch remembers: drops and pauses always, and where its setup says so marks, the queue behind a pause, storms
+// Memory of a switch: drops and pauses always, and where its setup says so marks, the queue behind a pause, storms
 // and links, for whoever asks later why something was slow. Also the records that packets with telemetry carry on. None
 // of it is on the way of a packet that is neither marked nor refused.
 #pragma once

@@ -15,7 +15,7 @@ class Scheduler {
  public:
   explicit Scheduler(const SwitchQos& qos);
 
-  // Of the queues in the mask `eligible`, which have packets.
+  // One of the queues in the mask `eligible`, which have packets.
   std::uint32_t choose(SwitchPort& port, std::uint8_t eligible, const WaitingPackets& waiting) const;
 
  private:

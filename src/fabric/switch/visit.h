@@ -1,4 +1,4 @@
-// What arrives at a switch in a window, in order: all that a visit needs and nothing after it. One for all switches of
+// Arrivals at a switch in a window, in order: all that a visit needs and nothing after it. One for all switches of
 // a thread. fabric/switch_gather.cc fills it.
 #pragma once
 
@@ -31,7 +31,7 @@ struct SwitchVisit {
   void take_back() { take_back(arrivals.data(), arrivals.data() + count); }
 
   std::vector<std::uint64_t> due;  // by word of the inbox: ports with something due
-  // What arrives, by port, and keys that sort it: time since `first_ps`, kind, place in `arrivals`.
+  // Arrivals by port, and keys that sort them: time since `first_ps`, kind, place in `arrivals`.
   std::vector<Arrival> arrivals;
   std::size_t count = 0;
   Time_ps first_ps = 0;
