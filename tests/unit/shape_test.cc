@@ -41,7 +41,6 @@ const Exceptions kLongFunctions = {{"analyze TrafficClass::find_ecn", 90},
                                    {"live VerbsService::destroy", 80},
                                    {"live VerbsService::modify_qp", 100},
                                    {"nccl Communicator::find_nodes", 80},
-                                   {"nic Device::modify", 80},
                                    {"preload syscall", 100},
                                    {"serve PacketFilter::holds", 120},
                                    {"wire name", 90},
@@ -49,8 +48,8 @@ const Exceptions kLongFunctions = {{"analyze TrafficClass::find_ecn", 90},
                                    {"workload JobChecker::check_progress", 80},
                                    {"workload Parser::apply", 170},
                                    {"workload perftest_budget", 110}};
-const Exceptions kLargeClasses = {{"nic Device", 90}, {"world World", 50}};
-const Exceptions kLargeFolders = {{"nic", 80}, {"results", 80}, {"serve/runs", 50}, {"wire", 50}};
+const Exceptions kLargeClasses = {{"world World", 50}};
+const Exceptions kLargeFolders = {{"nic", 60}, {"results", 70}, {"serve/runs", 50}, {"wire", 50}};
 
 fs::path source_root() {
   return fs::path(WEFT_SOURCE_DIR) / "src";
