@@ -200,24 +200,24 @@ void expect_fixed_point(const support::DcqcnLink& link, std::initializer_list<in
 }
 
 TEST(Theory, DcqcnSettlesAtFixedPointOnPaperRamp) {
-  expect_fixed_point(paper_link(200e3, 0.01), {2, 3, 4, 5, 6, 7, 8, 9, 10}, ms(400));
+  expect_fixed_point(paper_link(200e3, 0.01), {2, 6, 10}, ms(400));
 }
 
 // From 11 flows on the queue's noise reaches Kmax, where p jumps from 1 % to 1: the marking does not stay on the ramp
 // (docs/mechanisms/dcqcn.md). The same slope, longer, keeps it there.
 TEST(Theory, DcqcnOnRampOfDoubleLength) {
-  expect_fixed_point(paper_link(400e3, 0.02), {11, 12, 13, 14, 15, 16}, ms(400));
+  expect_fixed_point(paper_link(400e3, 0.02), {11, 13, 16}, ms(400));
 }
 
 TEST(Theory, DcqcnOnRampOfFourfoldLength) {
-  expect_fixed_point(paper_link(800e3, 0.04), {18, 20, 24, 28}, ms(400));
+  expect_fixed_point(paper_link(800e3, 0.04), {18, 24, 28}, ms(400));
 }
 
 TEST(Theory, DcqcnOnLongFlatRampHoldsSixtyFourFlows) {
-  expect_fixed_point(paper_link(3200e3, 0.1), {2, 32, 48, 64}, ms(300));
-  // On a ramp that is so steep for its share p moves with the queue: docs/mechanisms/dcqcn.md has +9 % at 16 and +10 %
-  // at 24 from a simulation that knows nothing of the fabric, and seeds differ by 2 %.
-  expect_fixed_point(paper_link(3200e3, 0.1), {16, 24}, ms(300), 0.13);
+  expect_fixed_point(paper_link(3200e3, 0.1), {2, 64}, ms(300));
+  // On a ramp that is so steep for its share p moves with the queue: docs/mechanisms/dcqcn.md has +10 % at 24 from a
+  // simulation that knows nothing of the fabric, and seeds differ by 2 %.
+  expect_fixed_point(paper_link(3200e3, 0.1), {24}, ms(300), 0.13);
 }
 
 // There the fixed point is off the ramp. Marks on the way out keep the queue leaning on Kmax, across which it goes
