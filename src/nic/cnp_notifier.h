@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "nic/nic_model.h"
 #include "nic/port_qos.h"
-#include "nic/queue_pair.h"
+#include "nic/queues/queue_pair.h"
 
 namespace weft::nic {
 

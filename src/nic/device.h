@@ -1,7 +1,7 @@
 // One RDMA device: a NIC port with its queue pairs, completion queues and memory (mlx5 has one device per
 // port, or one per bond: nic/bond.h). The host's loop calls run_until when next_ps says so; programs call the verbs. It
 // meets the fabric only at two link directions and a packet. Its parts are those of its port (nic/port.h); what is
-// changed while a world runs is in nic/device_control.h, shared receive queues are in nic/shared_receives.h. Not
+// changed while a world runs is in nic/device_control.h, shared receive queues are in nic/queues/shared_receives.h. Not
 // modelled: automatic path migration.
 #pragma once
 

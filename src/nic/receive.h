@@ -34,8 +34,8 @@ inline void note_packet(const Port& port, QueuePair& qp, Time_ps now_ps) {
   port.completions.tell(AsyncKind::kCommunicationEstablished, qp.qpn, now_ps);
 }
 
-// shared_receives.cc: a receive for the next message. One of a shared receive queue is taken over into the queue pair's
-// own.
+// queues/shared_receives.cc: a receive for the next message. One of a shared receive queue is taken over into the queue
+// pair's own.
 bool take_shared_receive(Port& port, QueuePair& qp, Time_ps now_ps);
 inline bool has_receive(Port& port, QueuePair& qp, Time_ps now_ps) {
   WEFT_DCHECK(qp.resp.tail - qp.resp.head <= qp.resp.mask + 1, "a receive queue has more entries than places");

@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 #include "nic/congestion/reaction_point.h"
-#include "nic/drain.h"
 #include "nic/pcie/path.h"
+#include "nic/queues/drain.h"
 #include "nic/transports/psn.h"
 #include "nic/transports/recovery.h"
 #include "nic/transports/requester.h"

@@ -14,7 +14,7 @@
 #include "fuzz/fuzz_input.h"
 #include "fuzz/targets.h"
 #include "nic/device.h"
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "support/models.h"
 #include "support/roce_record.h"
 
@@ -460,7 +460,8 @@ class World {
       device(qp).destroy_qp(qp.qpn);
       qp.alive = false;
     }
-    WEFT_CHECK(nic::SharedReceives(device(program)).destroy(program.srq) && device(program).destroy_cq(program.cq), "nobody uses them");
+    WEFT_CHECK(nic::SharedReceives(device(program)).destroy(program.srq) && device(program).destroy_cq(program.cq),
+               "nobody uses them");
     device(program).memory().remove(program.open->key);
     device(program).memory().remove(program.local->key);
   }

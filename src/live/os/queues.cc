@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "live/os/node.h"
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "wire/ipv6.h"
 
 namespace weft::live {

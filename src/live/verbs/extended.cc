@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "live/verbs/service.h"
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "verbs/extended_protocol.h"
 
 namespace weft::live {

@@ -7,7 +7,7 @@
 
 #include "live/verbs/service.h"
 #include "nic/device_control.h"
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 
 namespace weft::live {
 

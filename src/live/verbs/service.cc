@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "verbs/extended_protocol.h"
 
 namespace weft::live {

@@ -33,7 +33,7 @@ void fail_sending(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps);
 void fail_send_queue(Port& port, QueuePair& qp, WcStatus status, Time_ps now_ps);
 void enter_error(Port& port, QueuePair& qp, Time_ps now_ps);
 void flush_receives(Port& port, QueuePair& qp, Time_ps now_ps);
-// life.cc: back to RESET.
+// queues/life.cc: back to RESET.
 void forget(Port& port, QueuePair& qp);
 // async.cc: a completion queue was overrun, and its queue pairs fail.
 void fail_cq(Port& port, std::uint32_t cq, Time_ps now_ps);

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "nic/congestion/reaction_point.h"
-#include "nic/drain.h"
+#include "nic/queues/drain.h"
 #include "nic/receive.h"
 #include "nic/record/message_trace.h"
 #include "nic/transmit.h"

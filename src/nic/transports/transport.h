@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "engine/packet_format.h"
 #include "fabric/link.h"
-#include "nic/queue_pair.h"
+#include "nic/queues/queue_pair.h"
 
 namespace weft::nic {
 

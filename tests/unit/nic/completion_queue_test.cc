@@ -1,4 +1,4 @@
-#include "nic/completion_queue.h"
+#include "nic/queues/completion_queue.h"
 
 #include <gtest/gtest.h>
 

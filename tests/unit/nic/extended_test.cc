@@ -1,7 +1,7 @@
 // XRC: requests that name a shared receive queue, and targets that serve several of them.
 #include <gtest/gtest.h>
 
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "support/rc_pair.h"
 #include "wire/roce_frame.h"
 
@@ -27,7 +27,8 @@ struct Extended : Pair {
     other_cq = device(1).create_cq(64);
     for (std::uint32_t i = 0; i < 3; ++i) {
       srqs[i] = SharedReceives(device(1)).create(8);
-      SharedReceives(device(1)).set_xrc_queue(srqs[i], i < 2 ? kDomain : kDomain + 1, i == 0 ? node(1).receive_cq : other_cq, 0);
+      SharedReceives(device(1)).set_xrc_queue(srqs[i], i < 2 ? kDomain : kDomain + 1,
+                                              i == 0 ? node(1).receive_cq : other_cq, 0);
     }
     up();
   }

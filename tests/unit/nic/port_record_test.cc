@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "nic/port_numbers.h"
-#include "nic/queue_pair.h"
+#include "nic/queues/queue_pair.h"
 #include "nic/transports/transport.h"
 
 namespace weft::nic {

@@ -1,7 +1,7 @@
 // Shared receive queues: who gets which receive, and what happens when there is none.
 #include <gtest/gtest.h>
 
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 #include "support/rc_pair.h"
 
 namespace weft::nic {

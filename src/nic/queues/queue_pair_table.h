@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "nic/port_contexts.h"
 #include "nic/port_numbers.h"
-#include "nic/queue_pair.h"
+#include "nic/queues/queue_pair.h"
 #include "nic/work_heap.h"
 
 namespace weft::nic {

@@ -1,5 +1,5 @@
 // Shared receive queues of a device, as programs use them: ibv_create_srq and its relatives, and the SRQs and targets
-// of XRC. nic/shared_receive_queue.h has the queue itself.
+// of XRC. nic/queues/shared_receive_queue.h has the queue itself.
 #pragma once
 
 #include "nic/device.h"

@@ -10,10 +10,10 @@
 #include "base/time.h"
 #include "fabric/link.h"
 #include "nic/async.h"
-#include "nic/completion_queue.h"
 #include "nic/device_config.h"
 #include "nic/memory.h"
 #include "nic/pcie/function.h"
+#include "nic/queues/completion_queue.h"
 
 namespace weft::nic {
 

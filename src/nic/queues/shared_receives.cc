@@ -1,4 +1,4 @@
-#include "nic/shared_receives.h"
+#include "nic/queues/shared_receives.h"
 
 #include "base/check.h"
 #include "nic/receive.h"

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "nic/congestion/reaction_point.h"
 #include "nic/device.h"
-#include "nic/drain.h"
+#include "nic/queues/drain.h"
 #include "nic/transmit.h"
 #include "nic/transports/psn.h"
 #include "nic/transports/recovery.h"

@@ -1,4 +1,4 @@
-#include "nic/completion_side.h"
+#include "nic/queues/completion_side.h"
 
 #include <algorithm>
 #include <utility>

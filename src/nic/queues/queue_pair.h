@@ -13,7 +13,7 @@
 #include "nic/congestion.h"
 #include "nic/memory.h"
 #include "nic/port_qos.h"
-#include "nic/shared_receive_queue.h"
+#include "nic/queues/shared_receive_queue.h"
 #include "nic/wait.h"
 #include "nic/work.h"
 

@@ -1,4 +1,4 @@
-#include "nic/drain.h"
+#include "nic/queues/drain.h"
 
 #include "base/check.h"
 #include "nic/transports/psn.h"
