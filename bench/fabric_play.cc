@@ -13,8 +13,9 @@
 
 #include "base/huge_pages.h"
 #include "labfile/reader.h"
-#include "workload/flow/matrix.h"
-#include "workload/flow/patterns.h"
+#include "model/workloads/flow_matrix.h"
+#include "model/workloads/flow_patterns.h"
+#include "workload/flow/summary.h"
 #include "world/world.h"
 
 namespace weft::bench {

@@ -17,11 +17,11 @@
 #include "catalog/cable.h"
 #include "catalog/catalog_data.h"
 #include "catalog/link_rules.h"
-#include "fabric/forwarder_model.h"
-#include "fabric/switch_model.h"
-#include "host/gpu_model.h"
-#include "host/host_model.h"
-#include "nic/nic_model.h"
+#include "spec/forwarder_model.h"
+#include "spec/gpu_model.h"
+#include "spec/host_model.h"
+#include "spec/nic_model.h"
+#include "spec/switch_model.h"
 
 namespace weft::lab {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-#include "fabric/switch_model.h"
+#include "spec/switch_model.h"
 #include "text/units.h"
 
 namespace weft::lab {

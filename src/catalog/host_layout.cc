@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "nic/pcie/function.h"
+#include "spec/pcie_link.h"
 
 namespace weft::lab {
 namespace {

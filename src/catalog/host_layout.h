@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "host/layout.h"
+#include "spec/layout.h"
 #include "text/units.h"
 
 namespace weft::lab {

@@ -10,11 +10,11 @@
 #include <variant>
 #include <vector>
 
-#include "fabric/forwarder_model.h"
-#include "fabric/switch_model.h"
-#include "host/gpu_model.h"
-#include "host/host_model.h"
-#include "nic/nic_model.h"
+#include "spec/forwarder_model.h"
+#include "spec/gpu_model.h"
+#include "spec/host_model.h"
+#include "spec/nic_model.h"
+#include "spec/switch_model.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {

@@ -12,7 +12,7 @@
 #include "model/perftest_check.h"
 #include "model/port_pairs.h"
 #include "results/kinds/perftest_json.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
 

@@ -13,7 +13,7 @@
 #include "base/time.h"
 #include "engine/packet_format.h"
 #include "engine/slot_pool.h"
-#include "engine/telemetry.h"
+#include "spec/telemetry.h"
 
 namespace weft::engine {
 

@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "engine/packet.h"
-#include "engine/telemetry.h"
+#include "spec/telemetry.h"
 
 namespace weft::engine {
 

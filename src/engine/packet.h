@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/time.h"
+#include "spec/world_limits.h"
 
 namespace weft::engine {
 
@@ -43,7 +44,7 @@ struct Packet : PacketBody {
 static_assert(sizeof(Packet) == 32);
 
 // Limits of the bit fields.
-inline constexpr std::uint32_t kPortMask = 0xfffff;
+inline constexpr std::uint32_t kPortMask = kMaxHostPorts;
 inline constexpr std::uint32_t kPayloadMask = 0x1fff;
 inline constexpr std::uint32_t kEndpointMask = 0xffffff;
 inline constexpr std::size_t kTransports = 8;

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
 
 namespace weft::fabric {
 

@@ -10,8 +10,8 @@
 
 #include "base/random.h"
 #include "engine/packet_format.h"
-#include "fabric/fault_rule.h"
 #include "fabric/fault_verdict.h"
+#include "spec/fault_rule.h"
 
 namespace weft::fabric {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "fabric/ledger.h"
+#include "spec/ledger.h"
 
 namespace weft::fabric {
 

@@ -12,25 +12,11 @@
 #include "base/random.h"
 #include "engine/packet_ring.h"
 #include "fabric/byte_queue_limit.h"
-#include "fabric/forwarder_model.h"
 #include "fabric/qdisc.h"
+#include "spec/forwarder_counters.h"
+#include "spec/forwarder_model.h"
 
 namespace weft::fabric {
-
-struct ForwarderPortCounters {
-  std::uint64_t rx_packets = 0;        // went through the ring
-  std::uint64_t rx_out_of_buffer = 0;  // found no descriptor
-  std::uint64_t interrupts = 0;
-  std::uint64_t polls = 0;
-  std::uint32_t max_ring = 0;  // descriptors in use, the most of any queue
-  QdiscCounters qdisc;
-  std::uint64_t tx_stopped = 0;   // tx_queue_stopped
-  std::uint64_t max_limit_B = 0;  // of byte queue limits
-};
-struct SoftirqCounters {
-  std::uint64_t packets = 0, time_squeeze = 0;  // /proc/net/softnet_stat
-  Time_ps busy_ps = 0;
-};
 
 class Forwarder {
  public:

@@ -8,18 +8,12 @@
 #include "base/check.h"
 #include "base/time.h"
 #include "engine/outlet.h"
-#include "fabric/ledger.h"
+#include "spec/ledger.h"
+#include "spec/line_bytes.h"
 
 namespace weft::fabric {
 
 class LinkWrapper;
-
-// Bytes of line time that every packet has: preamble 8, Ethernet 14, IPv4 20, UDP 8, the transport's CRC 4, FCS 4,
-// inter-frame gap 12. What it has between them and its payload it says in `header_words`.
-inline constexpr std::uint32_t kFraming_B = 8 + 14 + 20 + 8 + 4 + 4 + 12;
-inline constexpr std::uint32_t kMinLine_B = 84;       // 64-byte frame, preamble, gap
-inline constexpr std::uint32_t kLineOverhead_B = 24;  // preamble, FCS, gap: line bytes that no capture shows
-inline constexpr std::uint32_t kLineGap_B = 20;       // preamble and gap: line bytes that no buffer holds
 
 // 4-byte words of IPv6 and of a VLAN tag, for Packet::header_words.
 constexpr std::uint8_t extra_words(bool v4, bool vlan) {

@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 #include "engine/packet_format.h"
-#include "fabric/port_flow_control.h"
+#include "spec/port_flow_control.h"
 
 namespace weft::fabric {
 

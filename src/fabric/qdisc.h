@@ -8,17 +8,10 @@
 
 #include "base/random.h"
 #include "engine/packet_ring.h"
-#include "fabric/forwarder_model.h"
+#include "spec/forwarder_counters.h"
+#include "spec/forwarder_model.h"
 
 namespace weft::fabric {
-
-struct QdiscCounters {
-  std::uint64_t sent_B = 0, sent_packets = 0;  // frames without FCS
-  std::uint64_t dropped = 0, overlimits = 0, requeues = 0;
-  std::uint64_t marked = 0, early = 0, pdrop = 0;  // of RED
-  std::uint64_t backlog_B = 0, backlog_packets = 0;
-  std::uint64_t max_backlog_B = 0;
-};
 
 class Qdisc {
  public:

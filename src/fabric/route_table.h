@@ -7,11 +7,12 @@
 
 #include "base/time.h"
 #include "engine/packet.h"
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
+#include "spec/world_limits.h"
 
 namespace weft::fabric {
 
-inline constexpr std::uint16_t kNoGroup = 0xffff;
+inline constexpr std::uint16_t kNoGroup = kMaxSwitches;
 
 // Of every host port of the world, by port id; read-only while a world runs.
 struct Destination {

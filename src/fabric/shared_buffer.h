@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "fabric/switch_config.h"
-#include "fabric/switch_model.h"
+#include "spec/switch_config.h"
+#include "spec/switch_model.h"
 
 namespace weft::fabric {
 

@@ -28,8 +28,8 @@
 #include "fabric/switch/visit.h"
 #include "fabric/switch/watchdog.h"
 #include "fabric/switch/ways.h"
-#include "fabric/switch_counters.h"
 #include "fabric/switch_setup.h"
+#include "spec/switch_counters.h"
 
 namespace weft::fabric {
 

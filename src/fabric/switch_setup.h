@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/time.h"
-#include "fabric/forwarder_model.h"
 #include "fabric/lag_table.h"
 #include "fabric/route_table.h"
-#include "fabric/switch_config.h"
-#include "fabric/switch_model.h"
+#include "spec/forwarder_model.h"
+#include "spec/switch_config.h"
+#include "spec/switch_model.h"
 
 namespace weft::fabric {
 
@@ -36,7 +36,7 @@ struct SwitchSetup {
   LagTable lags;                             // routes name the first port of each
   std::uint32_t number = 0;                  // in the fabric
   std::uint64_t seed = 0;
-  bool record = false;  // why it paused its peers, and rare events (fabric/port_log.h)
+  bool record = false;  // why it paused its peers, and rare events (spec/port_log.h)
   const Destinations* destinations = nullptr;
   const FloodTree* flood = nullptr;                     // where packets to groups go; null: there are none
   const std::vector<std::uint32_t>* subnets = nullptr;  // by port id, for the flood

@@ -10,21 +10,12 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "host/host_model.h"
+#include "spec/cpu_use.h"
+#include "spec/host_model.h"
 
 namespace weft::host {
 
 inline constexpr std::uint32_t kNoCpu = 0xffffffff;
-
-// Use of a node's CPUs by the lab. Numbers are the machine's.
-struct CpuUse {
-  std::vector<std::uint32_t> own;       // those of this node, a VM's vCPUs in order; empty: all
-  std::vector<std::uint32_t> isolated;  // isolcpus: no stress thread runs there
-  std::uint32_t stress = 0;             // threads that always want to run: stress-ng --cpu N
-  std::vector<std::uint32_t> irq;       // where interrupts of the NIC's queues go; empty: CPUs that nobody else has
-
-  bool given() const { return !own.empty() || !isolated.empty() || stress > 0 || !irq.empty(); }
-};
 
 // Threads that the scheduler gives one share: those of a virtual machine, or of all programs of the host itself.
 struct CpuGroup {

@@ -12,11 +12,11 @@
 #include "base/check.h"
 #include "engine/domain.h"
 #include "host/cpu_cores.h"
-#include "host/host_model.h"
 #include "host/memory_path.h"
 #include "host/program.h"
 #include "nic/device.h"
 #include "nic/prefetch.h"
+#include "spec/host_model.h"
 
 namespace weft::host {
 

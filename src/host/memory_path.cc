@@ -26,14 +26,6 @@ bool binds(std::int64_t window_B, Time_ps latency_ps, std::int64_t link_bps) {
 
 }  // namespace
 
-nic::PcieLink link_in_slot(const HostModel& model, const nic::NicModel& nic, std::optional<std::uint32_t> slot) {
-  nic::PcieLink link{nic.pcie_generation, nic.pcie_lanes, nic.pcie_max_payload_B};
-  if (!slot || model.layout == nullptr) return link;
-  link.generation = std::min(link.generation, model.layout->slots[*slot].generation);
-  link.lanes = std::min(link.lanes, model.layout->slots[*slot].lanes);
-  return link;
-}
-
 MemoryPaths::MemoryPaths(const HostModel& model, HostPlaces places, std::uint64_t seed, std::uint64_t id)
     : model_(model), layout_(layout_of(model)), places_(std::move(places)), seed_(seed), id_(id) {
   using nic::PcieLimit;

@@ -9,15 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "host/host_model.h"
-#include "host/places.h"
 #include "nic/device_config.h"
 #include "nic/pcie/path.h"
+#include "spec/card_slot.h"
+#include "spec/host_model.h"
+#include "spec/places.h"
 
 namespace weft::host {
-
-// The generation and width that a card gets: its own, or less where its slot has less.
-nic::PcieLink link_in_slot(const HostModel& model, const nic::NicModel& nic, std::optional<std::uint32_t> slot);
 
 class MemoryPaths {
  public:

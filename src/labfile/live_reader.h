@@ -10,8 +10,8 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "fabric/impairment.h"
 #include "model/lab.h"
+#include "spec/impairment.h"
 #include "text/units.h"
 
 namespace weft::lab {

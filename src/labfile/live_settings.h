@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "fabric/switch_config.h"
 #include "model/lab.h"
-#include "nic/port_qos.h"
+#include "spec/port_qos.h"
+#include "spec/switch_config.h"
 
 namespace weft::lab {
 

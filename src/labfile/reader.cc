@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
-#include "engine/packet.h"
-#include "fabric/route_table.h"
 #include "labfile/nodes/permissions.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "model/qos_check.h"
+#include "spec/world_limits.h"
 #include "text/yaml_override.h"
 #include "text/yaml_walk.h"
 
@@ -52,16 +51,16 @@ void read_head(const MapReader& map, LabContext& context) {
 
 // What the records of packets and the tables of routes can name.
 void check_extent(const Place& place, LabContext& context) {
-  constexpr std::size_t kMostSwitches = fabric::kNoGroup;
+  constexpr std::size_t kMostSwitches = weft::kMaxSwitches;
   std::size_t ports = 0;
   for (const HostConfig& host : context.lab.hosts) {
     for (const NicConfig& nic : host.nics) ports += nic.ports.size();
   }
   for (const LinkConfig& link : context.lab.links)
     ports += (link.a.is_switch() ? 1U : 0U) + (link.b.is_switch() ? 1U : 0U);
-  if (ports > engine::kPortMask) {
+  if (ports > kMaxHostPorts) {
     context.problems.add(place, fmt::format("the lab has {} ports of hosts and cabled ports of switches", ports),
-                         fmt::format("at most {}: take fewer hosts, rails or links", engine::kPortMask));
+                         fmt::format("at most {}: take fewer hosts, rails or links", kMaxHostPorts));
   }
   if (context.lab.switches.size() > kMostSwitches) {
     context.problems.add(place, fmt::format("the lab has {} switches", context.lab.switches.size()),

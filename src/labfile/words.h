@@ -6,14 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/fault_rule.h"
 #include "model/lab.h"
 #include "model/qos_contract.h"
 #include "model/qos_words.h"
 #include "model/topology.h"
+#include "model/workloads/job_training.h"
+#include "spec/fault_rule.h"
+#include "spec/transfer_options.h"
 #include "text/yaml_walk.h"
-#include "workload/job/training.h"
-#include "workload/transfer/options.h"
 
 namespace weft::lab {
 

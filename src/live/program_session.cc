@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "live/os/place.h"
+#include "workload/program/run.h"
 
 namespace weft::live {
 

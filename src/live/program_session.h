@@ -10,6 +10,7 @@
 
 #include "live/os/child.h"
 #include "live/server.h"
+#include "workload/program/run.h"
 #include "world/workloads/program_session.h"
 
 namespace weft::live {

@@ -12,18 +12,18 @@
 
 #include "base/time.h"
 #include "catalog/cable.h"
-#include "fabric/fault_rule.h"
-#include "fabric/forwarder_model.h"
-#include "fabric/switch_config.h"
-#include "fabric/switch_model.h"
-#include "host/cpu_cores.h"
-#include "host/host_model.h"
-#include "host/places.h"
-#include "nic/nic_model.h"
-#include "nic/port_qos.h"
+#include "spec/cpu_use.h"
+#include "spec/fault_rule.h"
+#include "spec/forwarder_model.h"
+#include "spec/host_model.h"
+#include "spec/nic_model.h"
+#include "spec/places.h"
+#include "spec/port_qos.h"
+#include "spec/switch_config.h"
+#include "spec/switch_model.h"
+#include "spec/workload_kinds.h"
 #include "text/problem.h"
 #include "text/units.h"
-#include "workload/kinds.h"
 
 namespace weft::lab {
 

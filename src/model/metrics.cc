@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nic/counters.h"
+#include "spec/nic_counters.h"
 
 namespace weft::lab {
 namespace {

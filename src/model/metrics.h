@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
 
 namespace weft::lab {
 

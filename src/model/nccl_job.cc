@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "nccl/decide/environment.h"
 #include "nccl/text/log.h"
+#include "nccl/text/tests_options.h"
 
 namespace weft::lab {
 

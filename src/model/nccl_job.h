@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "model/lab.h"
-#include "nccl/decide/cluster.h"
 #include "nccl/decide/environment.h"
 #include "nccl/text/tests_table.h"
+#include "spec/cluster.h"
 #include "text/units.h"
 
 namespace weft::lab {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/figures.h"
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 #include "model/sonic_ranges.h"
 #include "text/units.h"
 

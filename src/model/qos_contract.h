@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "fabric/switch_config.h"
-#include "fabric/switch_model.h"
-#include "nic/nic_model.h"
-#include "nic/port_qos.h"
+#include "spec/nic_model.h"
+#include "spec/port_qos.h"
+#include "spec/switch_config.h"
+#include "spec/switch_model.h"
 #include "text/problem.h"
 
 namespace weft::lab {

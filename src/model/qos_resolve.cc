@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "fabric/headroom.h"
 #include "model/draft.h"
+#include "model/headroom.h"
 #include "model/qos_check.h"
 
 namespace weft::lab {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric/switch_config.h"
-#include "nic/port_qos.h"
+#include "spec/port_qos.h"
+#include "spec/switch_config.h"
 
 namespace weft::lab {
 

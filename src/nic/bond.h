@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/time.h"
-#include "nic/counters.h"
 #include "nic/multicast.h"
 #include "nic/port_numbers.h"
 #include "nic/queues/completion_queue.h"
 #include "nic/queues/shared_receive_queue.h"
+#include "spec/nic_counters.h"
 
 namespace weft::nic {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/time.h"
-#include "nic/nic_model.h"
-#include "nic/port_qos.h"
 #include "nic/queues/queue_pair.h"
+#include "spec/nic_model.h"
+#include "spec/port_qos.h"
 
 namespace weft::nic {
 

@@ -10,11 +10,11 @@
 #include "base/time.h"
 #include "engine/packet.h"
 #include "nic/async.h"
-#include "nic/nic_model.h"
 #include "nic/pcie/context_cache.h"
 #include "nic/pcie/function.h"
-#include "nic/port_qos.h"
-#include "nic/work.h"
+#include "spec/nic_model.h"
+#include "spec/port_qos.h"
+#include "spec/work.h"
 
 namespace weft::nic {
 

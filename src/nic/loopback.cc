@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "nic/port.h"
 #include "nic/receive.h"
-#include "nic/work.h"
+#include "spec/work.h"
 
 namespace weft::nic {
 

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "engine/packet.h"
-#include "nic/work.h"
+#include "spec/work.h"
 
 namespace weft::nic {
 

@@ -11,11 +11,11 @@
 #include "base/time.h"
 #include "fabric/link.h"
 #include "fabric/link_flow_control.h"
-#include "fabric/port_log.h"
-#include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/port_schedule.h"
 #include "nic/receive_buffer.h"
+#include "spec/nic_counters.h"
+#include "spec/port_log.h"
 
 namespace weft::nic {
 

@@ -11,7 +11,6 @@
 #include "nic/bond.h"
 #include "nic/cnp_notifier.h"
 #include "nic/congestion.h"
-#include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/loopback.h"
 #include "nic/memory.h"
@@ -23,6 +22,7 @@
 #include "nic/receive_buffer.h"
 #include "nic/record/port_record.h"
 #include "nic/traffic_classes.h"
+#include "spec/nic_counters.h"
 
 namespace weft::nic {
 

@@ -9,10 +9,10 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "engine/packet.h"
-#include "nic/counters.h"
 #include "nic/device_config.h"
 #include "nic/pcie/path.h"
 #include "nic/receive_load.h"
+#include "spec/nic_counters.h"
 
 namespace weft::nic {
 

@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "base/time.h"
-#include "nic/nic_model.h"
+#include "spec/nic_model.h"
 
 namespace weft::nic {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "engine/packet.h"
-#include "nic/port_qos.h"
+#include "spec/port_qos.h"
 
 namespace weft::nic {
 

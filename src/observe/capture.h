@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/files.h"
-#include "fabric/address_book.h"
 #include "fabric/link_wrapper.h"
 #include "pcap/pcapng.h"
+#include "spec/address_book.h"
 #include "wire/erspan.h"
 
 namespace weft::observe {

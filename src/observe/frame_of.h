@@ -6,7 +6,7 @@
 #include <span>
 
 #include "engine/domain.h"
-#include "fabric/address_book.h"
+#include "spec/address_book.h"
 
 namespace weft::observe {
 

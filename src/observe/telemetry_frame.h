@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/telemetry.h"
+#include "spec/telemetry.h"
 
 namespace weft::observe {
 

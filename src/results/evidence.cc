@@ -2,13 +2,13 @@
 #include <map>
 #include <tuple>
 
-#include "fabric/link.h"
 #include "results/counters/drop_reason.h"
 #include "results/explanation.h"
 #include "results/kinds/workload_kind.h"
 #include "results/lossless_loss.h"
 #include "results/pause_rows.h"
 #include "results/setting_differences.h"
+#include "spec/line_bytes.h"
 
 namespace weft::lab {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/plural.h"
 #include "results/explain_parts.h"
 #include "results/report_text.h"
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

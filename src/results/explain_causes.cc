@@ -7,7 +7,7 @@
 #include "base/figures.h"
 #include "base/plural.h"
 #include "results/explain_parts.h"
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "workload/flow/result.h"
+#include "spec/flow_result.h"
 
 namespace weft::lab {
 

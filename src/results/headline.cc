@@ -7,6 +7,7 @@
 
 #include "base/figures.h"
 #include "base/plural.h"
+#include "model/workload_metrics.h"
 #include "results/lossless_loss.h"
 #include "results/report_text.h"
 

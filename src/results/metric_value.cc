@@ -1,5 +1,6 @@
 #include "results/metric_value.h"
 
+#include "model/workload_metrics.h"
 #include "results/counters/port_counters.h"
 #include "results/metric_fabric.h"
 

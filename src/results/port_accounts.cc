@@ -6,9 +6,9 @@
 
 #include "base/figures.h"
 #include "base/text_table.h"
-#include "fabric/link.h"
 #include "results/report_text.h"
-#include "workload/perftest/budget.h"
+#include "spec/line_bytes.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::lab {
 namespace {

@@ -9,7 +9,7 @@
 namespace weft::lab {
 
 // A row for each port that sent something: how long it sent, and how long it was idle, by what the next packet had
-// waited for (nic/wait.h); the busiest 32. Empty when none did. What a receiver holds back is not followed there.
+// waited for (spec/wait.h); the busiest 32. Empty when none did. What a receiver holds back is not followed there.
 std::string port_accounts_text(const RunResult& result);
 
 }  // namespace weft::lab

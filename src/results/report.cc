@@ -8,7 +8,6 @@
 
 #include "base/figures.h"
 #include "base/plural.h"
-#include "nic/work.h"
 #include "results/counters/forwarder_results.h"
 #include "results/counters/lag_results.h"
 #include "results/explanation.h"
@@ -17,6 +16,7 @@
 #include "results/lossless_loss.h"
 #include "results/report_fabric.h"
 #include "results/report_text.h"
+#include "spec/work.h"
 #include "text/units.h"
 #include "wire/mtu.h"
 

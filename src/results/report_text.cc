@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "base/figures.h"
-#include "host/memory_path.h"
+#include "spec/card_slot.h"
 #include "wire/mtu.h"
 
 namespace weft::lab {

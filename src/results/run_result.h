@@ -11,16 +11,16 @@
 #include <variant>
 #include <vector>
 
-#include "fabric/address_book.h"
-#include "fabric/forwarder.h"
-#include "fabric/ledger.h"
-#include "fabric/switch_counters.h"
 #include "model/lab.h"
-#include "nic/counters.h"
 #include "results/evidence.h"
 #include "results/message_latency.h"
 #include "results/series.h"
-#include "workload/kinds.h"
+#include "spec/address_book.h"
+#include "spec/forwarder_counters.h"
+#include "spec/ledger.h"
+#include "spec/nic_counters.h"
+#include "spec/switch_counters.h"
+#include "spec/workload_kinds.h"
 
 namespace weft::lab {
 

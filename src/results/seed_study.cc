@@ -8,6 +8,7 @@
 #include "base/figures.h"
 #include "base/plural.h"
 #include "base/text_table.h"
+#include "model/workload_metrics.h"
 #include "results/json_text.h"
 #include "results/metric_value.h"
 #include "results/report_text.h"

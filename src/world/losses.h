@@ -1,7 +1,7 @@
 // Packets that were lost so far in a whole world, for the accounts of perftests and flows.
 #pragma once
 
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
 #include "world/world.h"
 
 namespace weft::lab {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 #include "world/runner.h"
 
 namespace weft::lab {

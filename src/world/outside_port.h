@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/domain.h"
-#include "fabric/address_book.h"
 #include "fabric/link.h"
+#include "spec/address_book.h"
 #include "wire/roce_frame.h"
 
 namespace weft::lab {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/address_book.h"
 #include "fabric/route_table.h"
 #include "model/lab.h"
+#include "spec/address_book.h"
 
 namespace weft::lab {
 

@@ -5,7 +5,8 @@
 
 #include "nic/device_control.h"
 #include "nic/transports/ip_datagram.h"
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
+#include "workload/perftest/port_account.h"
 #include "world/world_parts.h"
 
 namespace weft::lab {

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "fuzz/targets.h"
-#include "workload/job/chakra.h"
+#include "model/workloads/job_chakra.h"
+#include "model/workloads/job_check.h"
 
 int weft::fuzz::chakra_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "fuzz/targets.h"
-#include "workload/flow/matrix.h"
+#include "model/workloads/flow_matrix.h"
 
 namespace {
 

@@ -9,6 +9,7 @@
 #include "catalog/catalog.h"
 #include "fuzz/targets.h"
 #include "nccl/decide/communicator.h"
+#include "nccl/decide/environment.h"
 #include "nccl/text/graph_xml.h"
 #include "nccl/text/topology_xml.h"
 

@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "fuzz/targets.h"
-#include "workload/job/simai.h"
+#include "model/workloads/job_check.h"
+#include "model/workloads/job_simai.h"
 
 int weft::fuzz::simai_fuzz(const std::uint8_t* data, std::size_t size) {
   using namespace weft::workload;

@@ -3,7 +3,7 @@
 
 #include "results/counters/lag_results.h"
 #include "support/lab_tables.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 #include "world/workloads/collective_roofline.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "labfile/reader.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 #include "world/runner.h"
 
 namespace {

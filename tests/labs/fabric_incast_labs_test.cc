@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/lab_tables.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "labfile/reader.h"
 #include "results/report.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 #include "world/runner.h"
 
 namespace {

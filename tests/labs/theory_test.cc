@@ -10,11 +10,11 @@
 #include <numeric>
 
 #include "labfile/reader.h"
+#include "model/workloads/flow_patterns.h"
 #include "nic/transports/roce_packet.h"
 #include "support/dcqcn_fluid.h"
 #include "support/models.h"
 #include "support/sanitized.h"
-#include "workload/flow/patterns.h"
 #include "workload/flow/run.h"
 #include "world/runner.h"
 #include "world/world.h"

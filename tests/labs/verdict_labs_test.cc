@@ -12,7 +12,9 @@
 #include "model/port_pairs.h"
 #include "results/kinds/perftest_json.h"
 #include "results/results_json.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/budget.h"
+#include "tools/perftest/message_budget.h"
+#include "tools/perftest/report.h"
 #include "world/matrix_run.h"
 #include "world/runner.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 #include "model/lab.h"
 #include "wire/mtu.h"
 #include "world/world_parts.h"

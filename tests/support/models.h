@@ -1,8 +1,8 @@
 // Made-up devices with round numbers, so that a test can compute by hand what must happen. Independent of catalog/.
 #pragma once
 
-#include "host/host_model.h"
-#include "nic/nic_model.h"
+#include "spec/host_model.h"
+#include "spec/nic_model.h"
 
 namespace weft::support {
 

@@ -12,10 +12,10 @@
 
 #include "model/lab.h"
 #include "model/qos_contract.h"
+#include "model/workloads/flow_patterns.h"
 #include "support/dice.h"
 #include "support/headroom_path.h"
 #include "support/models.h"
-#include "workload/flow/patterns.h"
 
 namespace weft::support {
 

@@ -6,7 +6,7 @@
 
 #include "engine/packet.h"
 #include "fabric/switch/port.h"
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
 
 namespace weft::fabric {
 

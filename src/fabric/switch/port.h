@@ -9,7 +9,7 @@
 #include "engine/inlet.h"
 #include "fabric/link.h"
 #include "fabric/shared_buffer.h"
-#include "fabric/switch_counters.h"
+#include "spec/switch_counters.h"
 
 namespace weft::fabric {
 

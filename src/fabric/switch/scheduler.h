@@ -7,7 +7,7 @@
 
 #include "fabric/switch/port.h"
 #include "fabric/switch/waiting_packets.h"
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
 
 namespace weft::fabric {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "catalog/cable.h"
-#include "fabric/switch_config.h"
-#include "fabric/switch_model.h"
 #include "gear/emit/emit.h"
 #include "model/lab.h"
+#include "spec/switch_config.h"
+#include "spec/switch_model.h"
 
 namespace weft::gear {
 

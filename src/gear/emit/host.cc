@@ -8,7 +8,7 @@
 
 #include "catalog/catalog.h"
 #include "gear/emit/host_plan.h"
-#include "host/layout.h"
+#include "spec/layout.h"
 
 namespace weft::gear {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "gear/emit/switch.h"
-#include "nic/port_qos.h"
+#include "spec/port_qos.h"
 
 namespace weft::gear {
 

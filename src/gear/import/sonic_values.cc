@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "fabric/switch_config.h"
+#include "spec/switch_config.h"
 #include "text/units.h"
 
 namespace weft::gear {

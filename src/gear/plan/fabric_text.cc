@@ -8,6 +8,7 @@
 #include "base/plural.h"
 #include "gear/choose/transport.h"
 #include "gear/plan/fabric.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::gear {
 namespace {

@@ -1,6 +1,6 @@
 // Headroom of the planned switches' lossless group, where what their vendor takes for a cable is less than RoCE packets
 // of full size need (docs/mechanisms/shared-buffer.md).
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/switch_model.h"
+#include "spec/switch_model.h"
 
 namespace weft::gear {
 

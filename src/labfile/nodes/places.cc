@@ -6,10 +6,10 @@
 
 #include "base/nearest.h"
 #include "catalog/host_layout.h"
-#include "host/memory_path.h"
 #include "labfile/sections.h"
 #include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
+#include "spec/card_slot.h"
 
 namespace weft::lab {
 namespace {

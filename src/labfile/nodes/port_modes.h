@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "catalog/cable.h"
-#include "nic/nic_model.h"
+#include "spec/nic_model.h"
 
 namespace weft::lab {
 

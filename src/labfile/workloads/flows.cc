@@ -11,8 +11,8 @@
 #include "labfile/workloads/flow_graph.h"
 #include "labfile/workloads/flow_keys.h"
 #include "labfile/workloads/workload_kind.h"
-#include "workload/flow/matrix.h"
-#include "workload/flow/patterns.h"
+#include "model/workloads/flow_matrix.h"
+#include "model/workloads/flow_patterns.h"
 
 namespace weft::lab {
 namespace {

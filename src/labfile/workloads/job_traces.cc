@@ -5,9 +5,9 @@
 
 #include "base/files.h"
 #include "labfile/workloads/jobs.h"
+#include "model/workloads/job_chakra.h"
+#include "model/workloads/job_simai.h"
 #include "text/yaml_walk.h"
-#include "workload/job/chakra.h"
-#include "workload/job/simai.h"
 
 namespace weft::lab {
 namespace {

@@ -8,7 +8,9 @@
 #include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/nccl_job.h"
-#include "workload/job/training.h"
+#include "model/workloads/job_check.h"
+#include "model/workloads/job_training.h"
+#include "nccl/decide/environment.h"
 
 namespace weft::lab {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "labfile/sections.h"
-#include "workload/job/graph.h"
+#include "spec/job_graph.h"
 
 namespace weft::lab {
 

@@ -6,6 +6,8 @@
 #include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/nccl_job.h"
+#include "nccl/decide/environment.h"
+#include "nccl/text/tests_options.h"
 
 namespace weft::lab {
 namespace {

@@ -7,8 +7,8 @@
 #include "base/nearest.h"
 #include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
+#include "model/workloads/program_find.h"
 #include "text/yaml_walk.h"
-#include "workload/program/find.h"
 
 namespace weft::lab {
 namespace {

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "labfile/workloads/workload_kind.h"
+#include "model/qos_words.h"
 
 namespace weft::lab {
 
@@ -143,13 +144,12 @@ bool WorkloadReading::read_function(const End& end, const PortRef& ref, std::uin
 
 // TIMELY and Swift time ACKs, HPCC reads what ACKs echo; a READ response has none (IBTA vol 1, 9.7.5.1.9).
 void WorkloadReading::warn_of_read(const YamlNode& node) {
-  const nic::CongestionAlgorithm* algorithm =
-      nic::congestion_algorithm(context.lab.hosts[workload.server.host].qos.congestion.kind);
-  if (algorithm == nullptr || algorithm->cnp != nullptr) return;
+  const nic::CongestionKind kind = context.lab.hosts[workload.server.host].qos.congestion.kind;
+  if (kind == nic::CongestionKind::kOff || nic::reacts_to_cnps(kind)) return;
   context.warnings.add(
       node.place,
       fmt::format("{} does not control READ: responses are not acknowledged, so that their sender measures nothing",
-                  algorithm->name),
+                  word_of(congestion_words(), kind)),
       "write dcqcn, whose CNPs are sent for responses too, or let the other end WRITE");
 }
 

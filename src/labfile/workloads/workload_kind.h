@@ -10,6 +10,7 @@
 
 #include "labfile/sections.h"
 #include "model/port_pairs.h"
+#include "model/workload_metrics.h"
 #include "text/units.h"
 #include "text/yaml_walk.h"
 

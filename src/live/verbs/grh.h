@@ -6,8 +6,8 @@
 #include <span>
 
 #include "engine/packet.h"
-#include "fabric/address_book.h"
 #include "nic/device_config.h"
+#include "spec/address_book.h"
 
 namespace weft::live {
 

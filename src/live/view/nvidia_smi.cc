@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "host/layout.h"
 #include "live/view/node_command.h"
+#include "spec/layout.h"
 
 namespace weft::live {
 

@@ -10,26 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "nccl/decide/cluster.h"
 #include "nccl/decide/environment.h"
 #include "nccl/decide/graph.h"
 #include "nccl/decide/rccl.h"
 #include "nccl/decide/tuning.h"
+#include "spec/cluster.h"
+#include "spec/collective.h"
 
 namespace weft::nccl {
 
-enum class Collective : std::uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kAlltoAll,
-  kBroadcast,
-  kReduce,
-  kGather,
-  kScatter,
-  kSendRecv,
-  kHypercube
-};
 enum class Algorithm : std::uint8_t { kTree, kRing, kNvls, kNvlsTree, kPat, kHalvingDoubling, kAllPairs };
 std::string_view to_string(Algorithm algorithm);  // as the log has it: "RING"
 enum class Protocol : std::uint8_t { kLl, kLl128, kSimple };

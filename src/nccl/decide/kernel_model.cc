@@ -1,6 +1,6 @@
 #include "nccl/decide/kernel_model.h"
 
-#include "nic/pcie/function.h"
+#include "spec/pcie_link.h"
 
 namespace weft::nccl {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "host/gpu_model.h"
 #include "nccl/decide/communicator.h"
+#include "spec/gpu_model.h"
 
 namespace weft::nccl {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "nccl/decide/cluster.h"
 #include "nccl/decide/environment.h"
+#include "spec/cluster.h"
 
 namespace weft::nccl {
 

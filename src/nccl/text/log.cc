@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "nccl/decide/environment.h"
 #include "nccl/decide/net_devices.h"
 #include "nccl/text/log_graph.h"
 #include "nccl/text/log_nvls.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nccl/decide/communicator.h"
+#include "spec/nccl_tests.h"
 
 namespace weft::nccl {
 
@@ -20,36 +21,6 @@ std::span<const DataType> data_types();
 std::span<const std::string_view> reduction_names();  // "sum", "prod" …
 // Whether NVSwitch can reduce this type that way: indices of the two.
 bool switch_reduces(std::uint32_t type, std::uint32_t reduction);
-
-struct TestOptions {
-  Collective collective = Collective::kAllReduce;
-  std::vector<std::string> words;            // as given, for the record
-  std::uint32_t threads = 1;                 // -t
-  std::uint32_t gpus = 1;                    // -g: of a thread
-  std::uint64_t min_B = 32 << 20;            // -b
-  std::uint64_t max_B = 32 << 20;            // -e
-  std::uint64_t step_B = 1 << 20;            // -i
-  std::uint32_t step_factor = 1;             // -f
-  std::uint32_t iterations = 20;             // -n
-  std::uint32_t warmup = 1;                  // -w
-  std::uint32_t cycles = 1;                  // -N
-  std::uint32_t aggregated = 1;              // -m
-  std::uint32_t average = 1;                 // -a: 0 rank 0, 1 mean, 2 least, 3 most
-  bool check = true;                         // -c
-  bool blocking = false;                     // -z
-  bool cpu_time = false;                     // -C
-  std::uint32_t graph = 0;                   // -G
-  std::uint32_t unalign = 0;                 // -u
-  bool parallel_init = false;                // -p
-  std::vector<std::uint32_t> types{7};       // -d, of data_types(): float
-  std::vector<std::uint32_t> operations{0};  // -o
-  std::int32_t root = 0;                     // -r; -1: all
-  std::string json_file;                     // -J
-
-  // The sizes that -b, -e, -i and -f ask for.
-  std::vector<std::uint64_t> sizes() const;
-  std::string program() const;  // "all_reduce_perf"
-};
 
 // "all_reduce", "all_reduce_perf" or "all_reduce_perf_mpi" and flags. On failure every problem: what is wrong; what to
 // do.

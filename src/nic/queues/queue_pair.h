@@ -12,10 +12,10 @@
 #include "engine/packet.h"
 #include "nic/congestion.h"
 #include "nic/memory.h"
-#include "nic/port_qos.h"
 #include "nic/queues/shared_receive_queue.h"
-#include "nic/wait.h"
-#include "nic/work.h"
+#include "spec/port_qos.h"
+#include "spec/wait.h"
+#include "spec/work.h"
 
 namespace weft::nic {
 

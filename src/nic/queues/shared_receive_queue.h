@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "nic/work.h"
+#include "spec/work.h"
 
 namespace weft::nic {
 

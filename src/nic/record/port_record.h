@@ -13,7 +13,7 @@
 #include "base/log_histogram.h"
 #include "base/time.h"
 #include "engine/packet.h"
-#include "nic/wait.h"
+#include "spec/wait.h"
 
 namespace weft::nic {
 

@@ -8,7 +8,7 @@
 
 #include "engine/domain.h"
 #include "engine/packet_format.h"
-#include "nic/work.h"
+#include "spec/work.h"
 #include "wire/roce_frame.h"
 
 namespace weft::nic {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "fabric/ledger.h"
+#include "spec/ledger.h"
 
 namespace weft::lab {
 

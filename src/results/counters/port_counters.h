@@ -1,5 +1,5 @@
-// Counters of a NIC port under the names of the drivers: what the device counted (nic/counters.h) and what its port
-// saw of pauses.
+// Counters of a NIC port under the names of the drivers: what the device counted (spec/nic_counters.h) and what its
+// port saw of pauses.
 #pragma once
 
 #include <vector>

@@ -15,6 +15,7 @@
 #include "results/kinds/flow_verdicts.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::lab {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workload/flow/result.h"
+#include "spec/flow_result.h"
 
 namespace weft::lab {
 

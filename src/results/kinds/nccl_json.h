@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workload/collective/nccl_result.h"
+#include "spec/nccl_result.h"
 
 namespace weft::lab {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "nccl/text/tests_table.h"
 #include "results/json_rows.h"
 #include "results/kinds/nccl_json.h"
 #include "results/kinds/workload_kind.h"

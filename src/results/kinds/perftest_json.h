@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workload/perftest/result.h"
+#include "spec/perftest_result.h"
 
 namespace weft::lab {
 

@@ -11,7 +11,7 @@
 #include "base/figures.h"
 #include "base/plural.h"
 #include "base/text_table.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 
 namespace weft::lab {
 namespace {

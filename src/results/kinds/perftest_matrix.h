@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/port_pairs.h"
-#include "workload/perftest/options.h"
+#include "spec/perftest_options.h"
 
 namespace weft::lab {
 

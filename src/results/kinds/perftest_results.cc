@@ -10,7 +10,9 @@
 #include "results/kinds/perftest_json.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/budget.h"
+#include "tools/perftest/message_budget.h"
+#include "tools/perftest/report.h"
 
 namespace weft::lab {
 

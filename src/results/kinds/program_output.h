@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "workload/program/options.h"
-#include "workload/program/result.h"
+#include "spec/program_options.h"
+#include "spec/program_result.h"
 
 namespace weft::lab {
 

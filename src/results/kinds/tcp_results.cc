@@ -8,6 +8,7 @@
 #include "results/json_rows.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "tools/iperf3/report.h"
 
 namespace weft::lab {
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/figures.h"
-#include "nic/work.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "spec/work.h"
 
 namespace weft::lab {
 

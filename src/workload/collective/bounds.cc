@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "nic/pcie/load.h"
+#include "tools/perftest/budget.h"
+#include "tools/perftest/framing.h"
 #include "workload/collective/host.h"
 #include "workload/collective/socket.h"
-#include "workload/perftest/budget.h"
-#include "workload/perftest/framing.h"
 
 namespace weft::workload {
 

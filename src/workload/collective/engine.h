@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "nccl/decide/cluster.h"
 #include "nccl/decide/communicator.h"
 #include "nccl/schedule/operation.h"
+#include "spec/cluster.h"
+#include "spec/collective_use.h"
 #include "workload/collective/bounds.h"
-#include "workload/collective/use.h"
 #include "workload/connection.h"
 
 namespace weft::workload {

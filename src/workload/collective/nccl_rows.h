@@ -8,7 +8,7 @@
 
 #include "nccl/decide/communicator.h"
 #include "nccl/schedule/operation.h"
-#include "workload/collective/nccl_options.h"
+#include "spec/nccl_options.h"
 
 namespace weft::workload {
 

@@ -6,6 +6,7 @@
 #include "nccl/decide/kernel_model.h"
 #include "nccl/schedule/schedule.h"
 #include "nccl/schedule/verify.h"
+#include "nccl/text/tests_options.h"
 
 namespace weft::workload {
 

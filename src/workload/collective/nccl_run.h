@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "spec/nccl_result.h"
 #include "workload/collective/engine.h"
-#include "workload/collective/nccl_result.h"
 #include "workload/collective/nccl_rows.h"
 #include "workload/workload.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::workload {
 

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "spec/flow_options.h"
+#include "spec/flow_result.h"
 #include "workload/connection.h"
-#include "workload/flow/options.h"
-#include "workload/flow/result.h"
 #include "workload/perftest/port_account.h"
 #include "workload/workload.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "workload/job/result.h"
+#include "workload/job/summary.h"
 
 namespace weft::workload {
 namespace {

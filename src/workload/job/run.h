@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "workload/job/options.h"
-#include "workload/job/result.h"
+#include "spec/job_options.h"
+#include "spec/job_result.h"
 #include "workload/workload.h"
 
 namespace weft::workload {

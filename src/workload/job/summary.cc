@@ -1,4 +1,6 @@
 // When nodes ran -> what a job measured.
+#include "workload/job/summary.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "base/figures.h"
 #include "workload/flow/stats.h"
-#include "workload/job/result.h"
 
 namespace weft::workload {
 namespace {
@@ -242,11 +243,6 @@ class JobSummary {
 };
 
 }  // namespace
-
-std::string group_kind(std::string_view name) {
-  while (!name.empty() && name.back() >= '0' && name.back() <= '9') name.remove_suffix(1);
-  return name.empty() ? "group" : std::string(name);
-}
 
 double JobOutcome::mean_step_us() const {
   Time_ps sum = 0;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "nic/record/message_trace.h"
+#include "spec/perftest_options.h"
+#include "spec/perftest_result.h"
 #include "workload/connection.h"
-#include "workload/perftest/options.h"
-#include "workload/perftest/result.h"
 
 namespace weft::workload {
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "fabric/link.h"
 #include "nic/device_control.h"
-#include "nic/wait.h"
+#include "nic/pcie/path.h"
+#include "spec/wait.h"
 
 namespace weft::workload {
 
@@ -73,6 +75,30 @@ void FlowAccount::end(const CountLosses& losses, Time_ps elapsed_ps, std::uint64
     idle_before_ps_ -= part_ps;
   }
   add_surroundings(account_, sender_, receiver_, around_, losses, payload_B);
+}
+
+PortAccount account_between(const nic::Counters& before, const nic::Counters& after) {
+  PortAccount account;
+  const nic::Counters::Traffic then = before.tx(), now = after.tx();
+  account.line_B = now.bytes - then.bytes + (now.packets - then.packets) * fabric::kLineOverhead_B;
+  account.resent_packets = after.retransmitted_packets - before.retransmitted_packets;
+  for (std::size_t i = 0; i < nic::kWaits; ++i) account.idle_ps[i] = after.idle_ps[i] - before.idle_ps[i];
+  return account;
+}
+
+std::array<double, nic::kPcieLimits> pcie_causes(const nic::PcieFunction& function, const nic::PcieTimes& times,
+                                                 double line_ps_per_B, bool writes) {
+  std::array<double, nic::kPcieLimits> out{};
+  for (std::size_t limit = 0; limit < times.size(); ++limit) {
+    const auto time_ps = static_cast<double>(times[limit]);
+    if (function.path() == nullptr) {
+      out[limit] += time_ps;
+      continue;
+    }
+    const auto shares = function.path()->causes_of(static_cast<nic::PcieLimit>(limit), line_ps_per_B, writes);
+    for (std::size_t i = 0; i < shares.size(); ++i) out[i] += shares[i] * time_ps;
+  }
+  return out;
 }
 
 }  // namespace weft::workload

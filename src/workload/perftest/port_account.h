@@ -7,9 +7,15 @@
 #include <functional>
 
 #include "nic/device.h"
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::workload {
+
+// What a port has sent and waited for between two looks at its counters.
+PortAccount account_between(const nic::Counters& before, const nic::Counters& after);
+// Time that was spent at limits of PCIe, by what made them limits (PciePath::causes_of); `times` by PcieLimit.
+std::array<double, nic::kPcieLimits> pcie_causes(const nic::PcieFunction& function, const nic::PcieTimes& times,
+                                                 double line_ps_per_B, bool writes);
 
 using CountLosses = std::function<LossAccount()>;
 

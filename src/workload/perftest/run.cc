@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "nic/device_control.h"
-#include "workload/perftest/report.h"
+#include "tools/perftest/message_budget.h"
+#include "tools/perftest/report.h"
+#include "workload/perftest/port_account.h"
 
 namespace weft::workload {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "spec/perftest_result.h"
 #include "workload/perftest/bandwidth_program.h"
 #include "workload/perftest/latency_program.h"
 #include "workload/perftest/port_account.h"
-#include "workload/perftest/result.h"
 #include "workload/workload.h"
 
 namespace weft::workload {

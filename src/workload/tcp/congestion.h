@@ -6,10 +6,9 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "spec/iperf3_options.h"
 
 namespace weft::workload {
-
-enum class TcpAlgorithm : std::uint8_t { kCubic, kReno, kDctcp };
 
 class TcpCongestion {
  public:

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "spec/tcp_result.h"
 #include "workload/tcp/connection.h"
-#include "workload/tcp/result.h"
 
 namespace weft::workload {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "spec/transfer_options.h"
+#include "spec/transfer_result.h"
 #include "workload/connection.h"
-#include "workload/transfer/options.h"
-#include "workload/transfer/result.h"
 #include "workload/workload.h"
 
 namespace weft::workload {

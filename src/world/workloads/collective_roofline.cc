@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "spec/job_result.h"
 #include "workload/collective/nccl_run.h"
 #include "workload/job/engine.h"
-#include "workload/job/result.h"
+#include "workload/job/summary.h"
 #include "world/workloads/nccl_setup.h"
 
 namespace weft::lab {

@@ -4,6 +4,7 @@
 
 #include "workload/flow/run.h"
 #include "workload/flow/stats.h"
+#include "workload/flow/summary.h"
 #include "world/capture_estimate.h"
 #include "world/idle_path.h"
 #include "world/losses.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "workload/job/engine.h"
+#include "workload/job/summary.h"
 #include "world/workloads/active_workload.h"
 #include "world/workloads/nccl_setup.h"
 

@@ -6,6 +6,7 @@
 #include "model/joined_ports.h"
 #include "model/nccl_job.h"
 #include "nccl/text/log.h"
+#include "nccl/text/tests_options.h"
 #include "workload/collective/nccl_run.h"
 #include "world/workloads/active_workload.h"
 #include "world/workloads/nccl_setup.h"

@@ -9,8 +9,9 @@
 #include <tl/expected.hpp>
 
 #include "engine/engine.h"
-#include "workload/program/options.h"
-#include "workload/program/result.h"
+#include "spec/program_options.h"
+#include "spec/program_result.h"
+#include "workload/program/run.h"
 #include "world/world.h"
 
 namespace weft::lab {

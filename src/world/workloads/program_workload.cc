@@ -1,6 +1,7 @@
 // Programs in a running world.
+#include "model/workloads/program_find.h"
 #include "results/kinds/program_output.h"
-#include "workload/program/find.h"
+#include "workload/program/run.h"
 #include "world/capture_estimate.h"
 #include "world/workloads/active_workload.h"
 

@@ -11,7 +11,7 @@
 
 #include "catalog/catalog_source.h"
 #include "catalog/model_fields.h"
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 #include "unit/labfile/lab_text.h"
 
 namespace weft::lab {

@@ -1,4 +1,4 @@
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

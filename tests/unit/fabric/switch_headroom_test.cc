@@ -1,11 +1,11 @@
 // The smallest headroom with which the real switch loses nothing, found by trying, against the closed form of
-// fabric/headroom.h. The worst case: the queue does not drain, the peer sends frames of one size back to back, and XOFF
+// model/headroom.h. The worst case: the queue does not drain, the peer sends frames of one size back to back, and XOFF
 // has to wait for the largest frame, which starts some time around the trigger: alignments are searched. The closed
 // form has 84 bytes for XOFF and as many for one more pause frame ahead of it. Without that frame a need is computed
 // here that leaves it out; with it, a pause of another group, the closed form itself is met.
 #include <gtest/gtest.h>
 
-#include "fabric/headroom.h"
+#include "model/headroom.h"
 #include "support/switch_bench.h"
 
 namespace weft::fabric {

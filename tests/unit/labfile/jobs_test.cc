@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "spec/job_options.h"
 #include "support/chakra_writer.h"
 #include "unit/labfile/lab_text.h"
-#include "workload/job/options.h"
 
 namespace weft::lab {
 namespace {

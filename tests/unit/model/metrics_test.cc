@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "nic/counters.h"
+#include "spec/nic_counters.h"
 
 namespace weft::lab {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "nccl/decide/environment.h"
 #include "nccl/schedule/verify.h"
 #include "unit/nccl/machines.h"
 

@@ -50,5 +50,11 @@ TEST(Congestion, PaceAndRateAreInverse) {
   EXPECT_DOUBLE_EQ(rate_bps(state, {100'000'000'000, 1024}), 10e9);
 }
 
+TEST(Congestion, ModelsKnowWhichAlgorithmsReactToCnps) {
+  for (CongestionKind kind :
+       {CongestionKind::kDcqcn, CongestionKind::kHpcc, CongestionKind::kTimely, CongestionKind::kSwift})
+    EXPECT_EQ(reacts_to_cnps(kind), congestion_algorithm(kind)->cnp != nullptr) << congestion_algorithm(kind)->name;
+}
+
 }  // namespace
 }  // namespace weft::nic

@@ -1,9 +1,9 @@
-#include "nic/counters.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
+
+#include "spec/nic_counters.h"
 
 namespace weft::nic {
 namespace {

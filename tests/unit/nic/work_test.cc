@@ -1,4 +1,4 @@
-#include "nic/work.h"
+#include "spec/work.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
+#include "model/workloads/flow_matrix.h"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-
-#include "workload/flow/matrix.h"
 
 namespace weft::workload {
 namespace {

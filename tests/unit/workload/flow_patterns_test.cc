@@ -1,10 +1,10 @@
+#include "model/workloads/flow_patterns.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
-
-#include "workload/flow/patterns.h"
 
 namespace weft::workload {
 

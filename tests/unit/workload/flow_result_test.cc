@@ -1,6 +1,8 @@
+#include "spec/flow_result.h"
+
 #include <gtest/gtest.h>
 
-#include "workload/flow/result.h"
+#include "workload/flow/summary.h"
 
 namespace weft::workload {
 namespace {

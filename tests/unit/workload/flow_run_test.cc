@@ -2,6 +2,7 @@
 
 #include "support/host_pair.h"
 #include "workload/flow/run.h"
+#include "workload/flow/summary.h"
 
 namespace weft::workload {
 namespace {

@@ -1,9 +1,9 @@
+#include "model/workloads/flow_sizes.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-
-#include "workload/flow/sizes.h"
 
 namespace weft::workload {
 namespace {

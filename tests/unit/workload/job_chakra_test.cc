@@ -1,7 +1,9 @@
+#include "model/workloads/job_chakra.h"
+
 #include <gtest/gtest.h>
 
+#include "model/workloads/job_check.h"
 #include "support/chakra_writer.h"
-#include "workload/job/chakra.h"
 
 namespace {
 

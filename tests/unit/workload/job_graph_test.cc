@@ -1,6 +1,8 @@
+#include "spec/job_graph.h"
+
 #include <gtest/gtest.h>
 
-#include "workload/job/graph.h"
+#include "model/workloads/job_check.h"
 
 namespace {
 

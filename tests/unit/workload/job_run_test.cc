@@ -5,8 +5,10 @@
 #include <map>
 #include <queue>
 
+#include "model/workloads/job_check.h"
+#include "model/workloads/job_training.h"
 #include "workload/job/run.h"
-#include "workload/job/training.h"
+#include "workload/job/summary.h"
 
 namespace {
 

@@ -1,6 +1,8 @@
+#include "model/workloads/job_simai.h"
+
 #include <gtest/gtest.h>
 
-#include "workload/job/simai.h"
+#include "model/workloads/job_check.h"
 
 namespace {
 

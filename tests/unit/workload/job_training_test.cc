@@ -1,9 +1,11 @@
 // The generator's volumes against the formulas of docs/jobs.md and against AICB's published example.
+#include "model/workloads/job_training.h"
+
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "workload/job/training.h"
+#include "model/workloads/job_check.h"
 
 namespace {
 

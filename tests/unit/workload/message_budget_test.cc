@@ -1,4 +1,4 @@
-#include "workload/perftest/message_budget.h"
+#include "tools/perftest/message_budget.h"
 
 #include <gtest/gtest.h>
 

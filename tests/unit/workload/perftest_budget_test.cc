@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "workload/perftest/budget.h"
+#include "tools/perftest/budget.h"
 
 namespace weft::workload {
 namespace {

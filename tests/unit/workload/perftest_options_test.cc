@@ -1,11 +1,12 @@
+#include "spec/perftest_options.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "workload/perftest/flags.h"
-#include "workload/perftest/options.h"
+#include "tools/perftest/flags.h"
 
 namespace weft::workload {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "workload/perftest/report.h"
+#include "tools/perftest/report.h"
 
 namespace weft::workload {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "model/workloads/program_find.h"
 
-#include "workload/program/find.h"
+#include <gtest/gtest.h>
 
 namespace weft::workload {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "workload/perftest/options.h"
-#include "workload/tcp/options.h"
+#include "spec/iperf3_options.h"
+#include "spec/perftest_options.h"
 
 namespace weft::workload {
 namespace {

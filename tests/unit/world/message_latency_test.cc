@@ -11,10 +11,10 @@
 
 #include "base/files.h"
 #include "pcap/pcap_reader.h"
+#include "spec/perftest_result.h"
+#include "spec/transfer_result.h"
 #include "support/fabric_lab.h"
 #include "support/labs.h"
-#include "workload/perftest/result.h"
-#include "workload/transfer/result.h"
 
 namespace weft::lab {
 namespace {

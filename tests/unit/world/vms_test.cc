@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "results/metric_value.h"
+#include "tools/perftest/report.h"
 #include "unit/labfile/lab_text.h"
-#include "workload/perftest/report.h"
 #include "world/runner.h"
 
 namespace weft::lab {
