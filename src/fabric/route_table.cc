@@ -30,8 +30,8 @@ std::vector<RouteTable> compute_routes(std::uint32_t switches, const std::vector
                                        const std::vector<bool>& is_edge) {
   std::vector<std::vector<Neighbour>> neighbours(switches);
   for (const FabricEdge& edge : edges) {
+    if (!edge.up) continue;  // nor a cable of a host, which names no switches
     WEFT_CHECK(edge.a < switches && edge.b < switches, "a cable joins two switches");
-    if (!edge.up) continue;
     neighbours[edge.a].push_back({edge.b, edge.a_port});
     neighbours[edge.b].push_back({edge.a, edge.b_port});
   }
