@@ -442,7 +442,7 @@ TEST(Arrows, BadExamplesFail) {
       {"base/a.cc", "#include \"wire/bth.h\"\n", "base may not include wire"},
       {"fabric/a.cc", "#include \"nic/nic.h\"\n", "fabric may not include nic"},
       {"workload/a.cc", "  #  include \"model/lab.h\"\n", "workload may not include model"},
-      {"nic/a.cc", "#include \"spec/ledger.h\"\n", "nic and fabric meet only at a port and a packet"},
+      {"nic/a.cc", "#include \"fabric/switch.h\"\n", "nic and fabric meet only at a port and a packet"},
       {"nic/a.cc", "#include \"nic.h\"\n", "our headers are included as"},
       {"nic/a.cc", "#include <nic/nic.h>\n", "our own headers are included with"},
       {"nic/a.cc", "#include <iostream>\n", "the packet path does not print"},
