@@ -60,9 +60,7 @@ void pace(Port& port, QueuePair& qp, std::uint32_t line_bytes, Time_ps now_ps) {
   qp.pace_ps = std::min(qp.next_send_ps, std::max(state.until_ps, now_ps + 1));
 }
 
-// True when the wait for the pace is over.
-bool may_send(Port& port, QueuePair& qp, Time_ps now_ps) {
-  if (qp.next_send_ps <= now_ps) return true;
+bool wait_is_over(Port& port, QueuePair& qp, Time_ps now_ps) {
   CongestionState& state = qp.congestion;
   const std::int64_t before_q16 = state.pace_q16;
   if (now_ps >= state.until_ps) port.cc->settle(state, port.config.qos.congestion, environment_of(port, qp), now_ps);
@@ -71,8 +69,7 @@ bool may_send(Port& port, QueuePair& qp, Time_ps now_ps) {
   return qp.next_send_ps <= now_ps;
 }
 
-bool window_is_full(const QueuePair& qp) {
-  if (qp.congestion.window_B == CongestionState::kNoWindow_B) return false;
+bool fills_window(const QueuePair& qp) {
   std::uint32_t next_psn = psn_add(qp.req.wqes[qp.req.tx & qp.req.mask].first_psn, qp.req.tx_packet);
   std::uint64_t in_flight_B = std::uint64_t{psn_distance(next_psn, qp.req.una_psn)} * qp.attributes.path_mtu_B;
   return in_flight_B > 0 && in_flight_B + qp.attributes.path_mtu_B > qp.congestion.window_B;
