@@ -135,7 +135,7 @@ TEST(Reply, ManyRepliesKeepPsnOrder) {
   RcPair pair;
   pair.post(WrOpcode::kWrite, 8, 0, 100'000);
   pair.run();
-  const Time_ps now_ps = pair.device(0).last_event_ps();
+  const Time_ps now_ps = pair.engine().horizon_ps();
   std::vector<std::uint32_t> expected = {0};
   for (std::uint32_t i = 1; i <= 12; ++i) {
     pair.post(pair.request(i % 2 == 1 ? WrOpcode::kRead : WrOpcode::kFetchAdd, 8, 8192, 8192), now_ps);

@@ -158,7 +158,7 @@ TEST(SelectiveRepeat, RestartsAfterReset) {
   for (std::uint32_t side = 0; side < 2; ++side) pair.device(side).modify(pair.qp[side], QpState::kReset);
   for (std::uint32_t side = 0; side < 2; ++side) EXPECT_TRUE(pair.up(side));
   pair.sent_completions();
-  pair.post(pair.request(WrOpcode::kWrite, 5000, 100'000, 200'000), pair.engine().now_ps() + us(1));
+  pair.post(pair.request(WrOpcode::kWrite, 5000, 100'000, 200'000), pair.engine().horizon_ps());
   pair.run();
   EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
   EXPECT_TRUE(pair.same_bytes(100'000, 200'000, 5000));

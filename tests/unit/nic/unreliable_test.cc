@@ -212,10 +212,10 @@ TEST(Unreliable, PsnsContinueAfterError) {
     for (int i = 0; i < 3; ++i) pair.post(WrOpcode::kSend, 900);
     pair.run();
     ASSERT_EQ(pair.state(0), QpState::kSqe);
-    pair.post(WrOpcode::kSend, 64);
+    pair.post(pair.request(WrOpcode::kSend, 64), pair.engine().horizon_ps());
     EXPECT_EQ(pair.sent_completions().size(), 6U);
     ASSERT_TRUE(pair.device(0).modify(pair.qp[0], QpState::kRts, pair.attributes(0)));
-    pair.post(pair.request(WrOpcode::kSend, 64), pair.device(0).last_event_ps());
+    pair.post(pair.request(WrOpcode::kSend, 64), pair.engine().horizon_ps());
     pair.run();
     EXPECT_EQ(pair.only_completion().status, WcStatus::kSuccess);
     EXPECT_EQ(pair.psns(0), (std::vector<std::uint32_t>{0, 1}));
