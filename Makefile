@@ -10,7 +10,7 @@ SUITE ?=
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := all
-.PHONY: all run test bench random-labs assertions interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
+.PHONY: all run test docs bench random-labs assertions interop rdma-core-suite perftest-suite other-arch fuzz asan tsan format tidy alone install clean help
 LIB := source scripts/lib.sh
 
 all: ## build/weft and the tests (release)
@@ -21,6 +21,9 @@ run: ## the first lab
 
 test: ## everything that CI runs
 	@./test
+
+docs: ## tables of keys in docs/lab-file.md, made from the rows of the reader
+	@build/weft schema --docs docs/lab-file.md >build/lab-file.md && cp build/lab-file.md docs/lab-file.md
 
 bench: ## rates, instructions per hop, programs on the world; BENCH_ARGS=--benchmark_filter=icrc
 	@$(LIB); need_packages "$${packages_to_build[@]}" "$${packages_to_test[@]}" "$${packages_to_bench[@]}"; \

@@ -25,24 +25,28 @@ const CatalogRow* find_row(const CatalogEntry& entry, std::string_view field) {
 }
 
 template <class Model>
-Model make_model(const CatalogEntry& entry, std::span<const ModelField<Model>> fields) {
+Model make_model(const CatalogEntry& entry, FieldList fields) {
   Model model;
   model.name = entry.name;
   model.description = entry.description;
   // The reader makes the rows in the order of the fields.
   auto row = entry.rows.begin();
-  for (const ModelField<Model>& field : fields) {
+  for (const FieldInfo& field : fields) {
     if (field.key == "description") continue;
     WEFT_CHECK(row != entry.rows.end() && row->field == field.key, "a field that the catalog does not have");
-    set_field(field, row->number, row->value, model);
+    if (field.value.kind == FieldKind::kText) {
+      field.value.store_text(&model, row->value);
+    } else {
+      field.value.store(&model, row->number);
+    }
     ++row;
   }
   return model;
 }
 
 template <class Model>
-Model make_model_with_ports(const CatalogEntry& entry, std::span<const ModelField<Model>> fields) {
-  Model model = make_model(entry, fields);
+Model make_model_with_ports(const CatalogEntry& entry, FieldList fields) {
+  auto model = make_model<Model>(entry, fields);
   for (const CatalogPorts& ports : entry.ports)
     model.ports.push_back({ports.count, {ports.rates_bps.begin(), ports.rates_bps.end()}, ports.lanes});
   return model;
@@ -62,7 +66,7 @@ std::vector<std::string> lines_of(const CatalogRow* row) {
 }
 
 host::HostModel make_host(const CatalogEntry& entry) {
-  host::HostModel model = make_model(entry, host_fields());
+  auto model = make_model<host::HostModel>(entry, host_fields());
   host::Layout layout;
   const LayoutText text{lines_of(find_row(entry, "numa")), lines_of(find_row(entry, "numa_links")),
                         lines_of(find_row(entry, "slots"))};
@@ -106,16 +110,16 @@ Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const vo
   for (const CatalogEntry& entry : entries_) {
     switch (entry.kind) {
       case CatalogKind::kNic:
-        nics_.push_back(make_model(entry, nic_fields()));
+        nics_.push_back(make_model<nic::NicModel>(entry, nic_fields()));
         break;
       case CatalogKind::kHost:
         hosts_.push_back(make_host(entry));
         break;
       case CatalogKind::kSwitch:
-        switches_.push_back(make_model_with_ports(entry, switch_fields()));
+        switches_.push_back(make_model_with_ports<fabric::SwitchModel>(entry, switch_fields()));
         break;
       case CatalogKind::kForwarder:
-        forwarders_.push_back(make_model_with_ports(entry, forwarder_fields()));
+        forwarders_.push_back(make_model_with_ports<fabric::ForwarderModel>(entry, forwarder_fields()));
         break;
       case CatalogKind::kCable:
         if (const auto index = index_of(cable_words(), entry.name))
@@ -130,7 +134,7 @@ Catalog::Catalog(std::span<const CatalogEntry> entries, std::shared_ptr<const vo
         }
         break;
       case CatalogKind::kGpu:
-        gpus_.push_back(make_model(entry, gpu_fields()));
+        gpus_.push_back(make_model<host::GpuModel>(entry, gpu_fields()));
         break;
     }
   }

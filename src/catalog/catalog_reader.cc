@@ -171,23 +171,21 @@ class CatalogReader {
       entry_.description = catalog_.keep(read_text(*node, "description", problems_).value_or(""));
   }
 
-  template <class Model>
-  void read_fields(const MapReader& map, std::span<const ModelField<Model>> fields) {
+  void read_fields(const MapReader& map, FieldList fields) {
     read_description(map);
-    for (const ModelField<Model>& field : fields) {
+    for (const FieldInfo& field : fields) {
       if (field.key == "description") continue;
       const YamlNode* value = cell(map, field.key);
       if (value == nullptr) continue;
-      if (field.is_text()) {
+      if (field.value.kind == FieldKind::kText) {
         read_text(*value, field.key, problems_);
       } else {
-        store(rows_.back().number, read_field(*value, field, problems_));
+        store(rows_.back().number, read_value(*value, field, problems_));
       }
     }
   }
 
-  template <class Model>
-  static std::vector<std::string_view> keys_of(std::span<const ModelField<Model>> fields) {
+  static std::vector<std::string_view> keys_of(FieldList fields) {
     std::vector<std::string_view> keys;
     for (const auto& field : fields) keys.push_back(field.key);
     return keys;
@@ -236,8 +234,7 @@ class CatalogReader {
     }
   }
 
-  template <class Model>
-  void read_with_ports(const YamlNode& node, std::span<const ModelField<Model>> fields) {
+  void read_with_ports(const YamlNode& node, FieldList fields) {
     auto keys = keys_of(fields);
     keys.push_back("ports");
     const MapReader map(node, entry_.name, keys, problems_);

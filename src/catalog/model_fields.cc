@@ -1,8 +1,7 @@
 #include "catalog/model_fields.h"
 
-#include <type_traits>
-
 #include "base/time.h"
+#include "text/yaml_walk.h"
 
 namespace weft::lab {
 namespace {
@@ -17,12 +16,12 @@ using nic::AckTimeoutMode;
 using nic::CnpScope;
 using nic::NicModel;
 
-constexpr Range<std::int64_t> kTime{0, kSecond_ps};
-constexpr Range<std::int64_t> kPositiveTime{1, kSecond_ps};
-constexpr Range<std::int64_t> kMemory{0, std::int64_t{1} << 40};
-constexpr Range<std::int64_t> kMemoryRate{1, 1'000'000'000'000'000};
-constexpr Range<std::int64_t> kPeerRate{0, 10'000'000'000'000};  // 0: no limit of its own
-constexpr Range<std::int64_t> kRate{1'000'000'000, 800'000'000'000};
+constexpr fields::Sizes kTime{0, kSecond_ps};
+constexpr fields::Sizes kPositiveTime{1, kSecond_ps};
+constexpr fields::Sizes kMemory{0, std::int64_t{1} << 40};
+constexpr fields::Sizes kMemoryRate{1, 1'000'000'000'000'000};
+constexpr fields::Sizes kPeerRate{0, 10'000'000'000'000};  // 0: no limit of its own
+constexpr fields::Sizes kRate{1'000'000'000, 800'000'000'000};
 
 constexpr Word<AckTimeoutMode> kAckTimeoutWords[] = {{"formula", AckTimeoutMode::kFormula},
                                                      {"connectx", AckTimeoutMode::kConnectX}};
@@ -36,319 +35,367 @@ constexpr Word<BufferSplit> kBufferSplitWords[] = {{"shared", BufferSplit::kShar
 constexpr Word<HeadroomMethod> kHeadroomMethodWords[] = {{"spectrum", HeadroomMethod::kSpectrum},
                                                          {"fixed", HeadroomMethod::kFixed}};
 
-const ModelField<NicModel> kNicFields[] = {
-    {"description", &NicModel::description},
-    {"driver", &NicModel::driver},
-    {"pci_id", &NicModel::pci_id},
-    {"firmware", &NicModel::firmware},
-    {"oui", &NicModel::oui},
-    {"line_rate", &NicModel::line_rate_bps, Quantity::kBitRate, kRate},
-    {"internal_rate", &NicModel::internal_rate_bps, Quantity::kBitRate, kPeerRate},
-    {"ports", &NicModel::ports, {}, {1, 16}},
-    {"max_netdev_mtu", &NicModel::max_netdev_mtu_B, Quantity::kSize, {1500, 65535}},
-    {"pcie_generation", &NicModel::pcie_generation, {}, {1, 6}},
-    {"pcie_lanes", &NicModel::pcie_lanes, {}, {1, 16}},
-    {"pcie_functions_per_port", &NicModel::pcie_functions_per_port, {}, {1, 4}},
-    {"pcie_max_payload", &NicModel::pcie_max_payload_B, Quantity::kSize, {128, 4096}},
-    {"pcie_max_read_request", &NicModel::pcie_max_read_request_B, Quantity::kSize, {128, 4096}},
-    {"pcie_read_requests", &NicModel::pcie_read_requests, {}, {1, 1024}},
-    {"pcie_relaxed_ordering", &NicModel::pcie_relaxed_ordering},
-    {"message_rate", &NicModel::message_rate_per_s, Quantity::kMessageRate, {1, 10'000'000'000}},
-    {"wqe_interval", &NicModel::wqe_interval_ps, Quantity::kTime, kTime},
-    {"tx_latency", &NicModel::tx_latency_ps, Quantity::kTime, kTime},
-    {"rx_latency", &NicModel::rx_latency_ps, Quantity::kTime, kTime},
-    {"response_latency", &NicModel::response_latency_ps, Quantity::kTime, kTime},
-    {"port_latency", &NicModel::port_latency_ps, Quantity::kTime, kTime},
-    {"atomic_interval", &NicModel::atomic_interval_ps, Quantity::kTime, kTime},
-    {"read_interval", &NicModel::read_interval_ps, Quantity::kTime, kTime},
-    {"fetch_burst", &NicModel::fetch_burst_B, Quantity::kSize, {0, 1 << 20}},
-    {"read_turnaround", &NicModel::read_turnaround_ps, Quantity::kTime, kTime},
-    {"context_cache", &NicModel::context_cache, {}, {0, 1 << 24}},
-    {"context_map", &NicModel::context_map, {}, {0, 1 << 24}},
-    {"context_fetches", &NicModel::context_fetches, {}, {1, 1024}},
-    {"rx_buffer", &NicModel::rx_buffer_B, Quantity::kSize, {16 << 10, 1 << 30}},
-    {"rx_pause_xoff", &NicModel::rx_pause_xoff_B, Quantity::kSize, {1, 1 << 30}},
-    {"rx_pause_xon", &NicModel::rx_pause_xon_B, Quantity::kSize, {0, 1 << 30}},
-    {"rx_sustained", &NicModel::rx_sustained_bps, Quantity::kBitRate, kPeerRate},
-    {"rx_slow_after", &NicModel::rx_slow_after_ps, Quantity::kTime, kTime},
-    {"rx_slow", &NicModel::rx_slow_ps, Quantity::kTime, kTime},
-    {"rx_slow_rate", &NicModel::rx_slow_rate_bps, Quantity::kBitRate, kPeerRate},
-    {"rx_resume", &NicModel::rx_resume_B, Quantity::kSize, {0, 1 << 30}},
-    {"pfc_response", &NicModel::pfc_response_ps, Quantity::kTime, kTime},
-    {"ack_interval", &NicModel::ack_interval_packets, Quantity::kPackets, {1, 1 << 20}},
-    {"max_rd_atomic", &NicModel::max_rd_atomic, {}, {1, 255}},
-    {"max_inline", &NicModel::max_inline_B, Quantity::kSize, {0, 4096}},
-    {"end_to_end_credits", &NicModel::end_to_end_credits},
-    {"mig_req", &NicModel::mig_req},
-    {"ack_timeout_mode", &NicModel::ack_timeout_mode},
-    {"adaptive_timeout", &NicModel::adaptive_timeout_ps, Quantity::kTime, {ns(100'000), kTime.max}},
-    {"nak_generation", &NicModel::nak_generation_ps, Quantity::kTime, kTime},
-    {"nak_reaction", &NicModel::nak_reaction_ps, Quantity::kTime, kTime},
-    {"selective_repeat", &NicModel::selective_repeat},
-    {"tx_psn_window", &NicModel::tx_psn_window, Quantity::kPackets, {1, 1024}},
-    {"cnp_scope", &NicModel::cnp_scope},
-    {"min_time_between_cnps", &NicModel::min_time_between_cnps_ps, Quantity::kTime, kTime},
-    {"cnp_generation", &NicModel::cnp_generation_ps, Quantity::kTime, kTime},
-    {"mild_restart", &NicModel::mild_restart},
-    {"slow_restart", &NicModel::slow_restart},
+constexpr std::string_view kOfModel = "the model's";
+
+constexpr Field<NicModel> kNicFields[] = {
+    {"description", text_at<&NicModel::description>(), kOfModel, "what it is"},
+    {"driver", text_at<&NicModel::driver>(), kOfModel, "mlx5 or irdma: decides device and counter names"},
+    {"pci_id", text_at<&NicModel::pci_id>(), kOfModel, "PCI vendor and device"},
+    {"firmware", text_at<&NicModel::firmware>(), kOfModel, "its version"},
+    {"oui", text_at<&NicModel::oui>(), kOfModel, "of the made-up MAC addresses"},
+    {"line_rate", quantity_at<&NicModel::line_rate_bps>(Quantity::kBitRate, kRate), kOfModel, "of one port"},
+    {"internal_rate", quantity_at<&NicModel::internal_rate_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
+     "what the embedded switch carries to this card's functions; 0: not known, and packets between functions go at the "
+     "line rate"},
+    {"ports", number_at<&NicModel::ports>({1, 16}), kOfModel, "how many it has"},
+    {"max_netdev_mtu", quantity_at<&NicModel::max_netdev_mtu_B>(Quantity::kSize, {1500, 65535}), kOfModel,
+     "largest MTU of an interface"},
+    {"pcie_generation", number_at<&NicModel::pcie_generation>({1, 6}), kOfModel, "of PCIe"},
+    {"pcie_lanes", number_at<&NicModel::pcie_lanes>({1, 16}), kOfModel, "of one function: 1, 2, 4, 8 or 16"},
+    {"pcie_functions_per_port", number_at<&NicModel::pcie_functions_per_port>({1, 4}), kOfModel,
+     "DGX Spark: each port is fed by two x4 functions"},
+    {"pcie_max_payload", quantity_at<&NicModel::pcie_max_payload_B>(Quantity::kSize, {128, 4096}), kOfModel,
+     "a power of two"},
+    {"pcie_max_read_request", quantity_at<&NicModel::pcie_max_read_request_B>(Quantity::kSize, {128, 4096}), kOfModel,
+     "a power of two"},
+    {"pcie_read_requests", number_at<&NicModel::pcie_read_requests>({1, 1024}), kOfModel, "in flight: tags"},
+    {"pcie_relaxed_ordering", flag_at<&NicModel::pcie_relaxed_ordering>(), kOfModel,
+     "regions are registered for it and the function has it enabled"},
+    {"message_rate", quantity_at<&NicModel::message_rate_per_s>(Quantity::kMessageRate, {1, 10'000'000'000}), kOfModel,
+     "of the whole NIC"},
+    {"wqe_interval", quantity_at<&NicModel::wqe_interval_ps>(Quantity::kTime, kTime), kOfModel,
+     "of one queue pair: shortest time between two messages"},
+    {"tx_latency", quantity_at<&NicModel::tx_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "from the doorbell at the NIC to the first bit at the port"},
+    {"rx_latency", quantity_at<&NicModel::rx_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "from the last bit at the port to the packet checked, when the DMA write leaves"},
+    {"response_latency", quantity_at<&NicModel::response_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a request checked to an ACK, CNP or response that can leave"},
+    {"port_latency", quantity_at<&NicModel::port_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "MAC, PCS and SerDes of one port, one direction, without FEC"},
+    {"atomic_interval", quantity_at<&NicModel::atomic_interval_ps>(Quantity::kTime, kTime), kOfModel,
+     "shortest time between two atomics"},
+    {"read_interval", quantity_at<&NicModel::read_interval_ps>(Quantity::kTime, kTime), kOfModel,
+     "of the READ responder: shortest time between two requests that it begins"},
+    {"fetch_burst", quantity_at<&NicModel::fetch_burst_B>(Quantity::kSize, {0, 1 << 20}), kOfModel,
+     "payload of a message that is in the NIC before its first packet leaves"},
+    {"read_turnaround", quantity_at<&NicModel::read_turnaround_ps>(Quantity::kTime, kTime), kOfModel,
+     "of one queue pair: from the last bit of a READ's data to the first bit of the next READ's"},
+    {"context_cache", number_at<&NicModel::context_cache>({0, 1 << 24}), kOfModel,
+     "queue pairs whose contexts the NIC holds; 0: all"},
+    {"context_map", number_at<&NicModel::context_map>({0, 1 << 24}), kOfModel,
+     "contexts whose place in host memory it knows without asking"},
+    {"context_fetches", number_at<&NicModel::context_fetches>({1, 1024}), kOfModel,
+     "reads of contexts from host memory at once"},
+    {"rx_buffer", quantity_at<&NicModel::rx_buffer_B>(Quantity::kSize, {16 << 10, 1 << 30}), kOfModel,
+     "between port and PCIe; what does not fit counts in rx_discards_phy"},
+    {"rx_pause_xoff", quantity_at<&NicModel::rx_pause_xoff_B>(Quantity::kSize, {1, 1 << 30}), kOfModel,
+     "fill of the receive buffer at which the NIC sends XOFF"},
+    {"rx_pause_xon", quantity_at<&NicModel::rx_pause_xon_B>(Quantity::kSize, {0, 1 << 30}), kOfModel,
+     "and at which it sends XON"},
+    {"rx_sustained", quantity_at<&NicModel::rx_sustained_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
+     "what it can receive for ever; 0: the line rate"},
+    {"rx_slow_after", quantity_at<&NicModel::rx_slow_after_ps>(Quantity::kTime, kTime), kOfModel,
+     "of more than that, until it becomes slow"},
+    {"rx_slow", quantity_at<&NicModel::rx_slow_ps>(Quantity::kTime, kTime), kOfModel, "for so long"},
+    {"rx_slow_rate", quantity_at<&NicModel::rx_slow_rate_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
+     "what then leaves the receive buffer"},
+    {"rx_resume", quantity_at<&NicModel::rx_resume_B>(Quantity::kSize, {0, 1 << 30}), kOfModel,
+     "what a full buffer falls to before it takes packets again"},
+    {"pfc_response", quantity_at<&NicModel::pfc_response_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a pause frame received to no new frame of that priority"},
+    {"ack_interval", quantity_at<&NicModel::ack_interval_packets>(Quantity::kPackets, {1, 1 << 20}), kOfModel,
+     "the responder acknowledges at the latest after so many packets"},
+    {"max_rd_atomic", number_at<&NicModel::max_rd_atomic>({1, 255}), kOfModel,
+     "outstanding READ and atomic requests of one queue pair"},
+    {"max_inline", quantity_at<&NicModel::max_inline_B>(Quantity::kSize, {0, 4096}), kOfModel,
+     "data that a WQE can hold"},
+    {"end_to_end_credits", flag_at<&NicModel::end_to_end_credits>(), kOfModel,
+     "AETH carries receive credits (IBTA 9.7.7.2), else code 31"},
+    {"mig_req", flag_at<&NicModel::mig_req>(), kOfModel, "MigReq bit of the BTH (ConnectX 1, E810 0)"},
+    {"ack_timeout_mode", choice_at<choice_words<kAckTimeoutWords>, &NicModel::ack_timeout_mode>(), kOfModel,
+     "as IBTA says, or as ConnectX does"},
+    {"adaptive_timeout", quantity_at<&NicModel::adaptive_timeout_ps>(Quantity::kTime, {ns(100'000), kTime.max}),
+     kOfModel, "of `connectx`: the shortest timeout of its own"},
+    {"nak_generation", quantity_at<&NicModel::nak_generation_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a gap that is seen to a NAK that can leave"},
+    {"nak_reaction", quantity_at<&NicModel::nak_reaction_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a NAK received to the first retransmission that can leave"},
+    {"selective_repeat", flag_at<&NicModel::selective_repeat>(), kOfModel, "of RC queue pairs"},
+    {"tx_psn_window", quantity_at<&NicModel::tx_psn_window>(Quantity::kPackets, {1, 1024}), kOfModel,
+     "of selective repeat: packets in flight"},
+    {"cnp_scope", choice_at<choice_words<kCnpScopeWords>, &NicModel::cnp_scope>(), kOfModel,
+     "what min_time_between_cnps counts for"},
+    {"min_time_between_cnps", quantity_at<&NicModel::min_time_between_cnps_ps>(Quantity::kTime, kTime), kOfModel,
+     "shortest time between two CNPs"},
+    {"cnp_generation", quantity_at<&NicModel::cnp_generation_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a CE packet checked to a CNP that can leave"},
+    {"mild_restart", flag_at<&NicModel::mild_restart>(), kOfModel,
+     "slow restart of a queue pair near its line rate costs it little"},
+    {"slow_restart", flag_at<&NicModel::slow_restart>(), kOfModel,
+     "loss is congestion: a gap asks for a CNP, and the sender reacts to a NAK or timeout"},
 };
 
-const ModelField<HostModel> kHostFields[] = {
-    {"description", &HostModel::description},
-    {"cpu_kind", &HostModel::cpu_kind},
-    {"gpu_fabric", &HostModel::gpu_fabric},
-    {"post_wqe", &HostModel::post_wqe_ps, Quantity::kTime, kPositiveTime},
-    {"doorbell", &HostModel::doorbell_ps, Quantity::kTime, kTime},
-    {"post_loop", &HostModel::post_loop_ps, Quantity::kTime, kTime},
-    {"post_recv", &HostModel::post_recv_ps, Quantity::kTime, kPositiveTime},
-    {"poll_hit", &HostModel::poll_hit_ps, Quantity::kTime, kPositiveTime},
-    {"poll_empty", &HostModel::poll_empty_ps, Quantity::kTime, kPositiveTime},
-    {"mmio_write", &HostModel::mmio_write_ps, Quantity::kTime, kTime},
-    {"dma_read", &HostModel::dma_read_ps, Quantity::kTime, kTime},
-    {"dma_write", &HostModel::dma_write_ps, Quantity::kTime, kTime},
-    {"memory_jitter", &HostModel::memory_jitter_ps, Quantity::kTime, kTime},
-    {"interrupt_period", &HostModel::interrupt_period_ps, Quantity::kTime, kTime},
-    {"interrupt_cost", &HostModel::interrupt_cost_ps, Quantity::kTime, kTime},
-    {"interrupt_misses", &HostModel::interrupt_misses, {}, {0, 100'000}},
-    {"write_window", &HostModel::write_window_B, Quantity::kSize, {0, 1 << 24}},
-    {"ordered_write_window", &HostModel::ordered_write_window_B, Quantity::kSize, {0, 1 << 24}},
-    {"peer_rate", &HostModel::peer_rate_bps, Quantity::kBitRate, kPeerRate},
-    {"peer_latency", &HostModel::peer_latency_ps, Quantity::kTime, kTime},
-    {"iotlb_entries", &HostModel::iotlb_entries, {}, {0, 1 << 20}},
-    {"iotlb_miss", &HostModel::iotlb_miss_ps, Quantity::kTime, kTime},
-    {"iotlb_walk", &HostModel::iotlb_walk_ps, Quantity::kTime, kTime},
-    {"smt_slowdown_percent", &HostModel::smt_slowdown_percent, {}, {0, 400}},
-    {"virtual_machine", &HostModel::virtual_machine},
-    {"sched_slice", &HostModel::sched_slice_ps, Quantity::kTime, kPositiveTime},
-    {"sched_balance", &HostModel::sched_balance_ps, Quantity::kTime, kTime},
-    {"halt_poll", &HostModel::halt_poll_ps, Quantity::kTime, kTime},
-    {"vm_exit", &HostModel::vm_exit_ps, Quantity::kTime, kTime},
-    {"wakeup", &HostModel::wakeup_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_send_KiB", &HostModel::tcp_send_KiB_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_receive_KiB", &HostModel::tcp_receive_KiB_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_remote_KiB", &HostModel::tcp_remote_KiB_ps, Quantity::kTime, kTime},
-    {"tcp_send_skb", &HostModel::tcp_send_skb_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_receive_packet", &HostModel::tcp_receive_packet_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_receive_skb", &HostModel::tcp_receive_skb_ps, Quantity::kTime, kPositiveTime},
-    {"tcp_ack", &HostModel::tcp_ack_ps, Quantity::kTime, kPositiveTime},
-    {"rx_ring", &HostModel::rx_ring, {}, {16, 65536}},
-    {"rx_usecs", &HostModel::rx_usecs_ps, Quantity::kTime, kTime},
+constexpr Field<HostModel> kHostFields[] = {
+    {"description", text_at<&HostModel::description>(), kOfModel, "what it is"},
+    {"cpu_kind", text_at<&HostModel::cpu_kind>(), kOfModel, "as NCCL tells them apart"},
+    {"gpu_fabric", text_at<&HostModel::gpu_fabric>(), kOfModel, "how its GPUs are joined"},
+    {"post_wqe", quantity_at<&HostModel::post_wqe_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "of ibv_post_send: one WQE"},
+    {"doorbell", quantity_at<&HostModel::doorbell_ps>(Quantity::kTime, kTime), kOfModel,
+     "of ibv_post_send: the doorbell"},
+    {"post_loop", quantity_at<&HostModel::post_loop_ps>(Quantity::kTime, kTime), kOfModel,
+     "of ibv_post_send: the rest of the call and the benchmark's loop around it"},
+    {"post_recv", quantity_at<&HostModel::post_recv_ps>(Quantity::kTime, kPositiveTime), kOfModel, "one ibv_post_recv"},
+    {"poll_hit", quantity_at<&HostModel::poll_hit_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "an ibv_poll_cq that finds a CQE, or a load that sees the awaited byte"},
+    {"poll_empty", quantity_at<&HostModel::poll_empty_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "an ibv_poll_cq that finds nothing"},
+    {"mmio_write", quantity_at<&HostModel::mmio_write_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a CPU's store to the doorbell page until the NIC has it"},
+    {"dma_read", quantity_at<&HostModel::dma_read_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a NIC's read request to the first completion"},
+    {"dma_write", quantity_at<&HostModel::dma_write_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a NIC's posted write until the CPU can see it"},
+    {"memory_jitter", quantity_at<&HostModel::memory_jitter_ps>(Quantity::kTime, kTime), kOfModel,
+     "uniform, 0 to this, added to each DMA write that the CPU waits for"},
+    {"interrupt_period", quantity_at<&HostModel::interrupt_period_ps>(Quantity::kTime, kTime), kOfModel,
+     "of the timer tick or VM exit that steals the polling CPU; 0: never"},
+    {"interrupt_cost", quantity_at<&HostModel::interrupt_cost_ps>(Quantity::kTime, kTime), kOfModel,
+     "how long it takes"},
+    {"interrupt_misses", number_at<&HostModel::interrupt_misses>({0, 100'000}), kOfModel,
+     "memory accesses of that interrupt to the NIC's node"},
+    {"write_window", quantity_at<&HostModel::write_window_B>(Quantity::kSize, {0, 1 << 24}), kOfModel,
+     "posted writes in flight with relaxed ordering; 0: never the limit"},
+    {"ordered_write_window", quantity_at<&HostModel::ordered_write_window_B>(Quantity::kSize, {0, 1 << 24}), kOfModel,
+     "and without; 0: never the limit"},
+    {"peer_rate", quantity_at<&HostModel::peer_rate_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
+     "peer to peer through the root complex, both ways together; 0: never the limit"},
+    {"peer_latency", quantity_at<&HostModel::peer_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "added to a peer's access that goes through it"},
+    {"iotlb_entries", number_at<&HostModel::iotlb_entries>({0, 1 << 20}), kOfModel,
+     "of the IOMMU's cache; 0: never the limit"},
+    {"iotlb_miss", quantity_at<&HostModel::iotlb_miss_ps>(Quantity::kTime, kTime), kOfModel, "cost of a miss"},
+    {"iotlb_walk", quantity_at<&HostModel::iotlb_walk_ps>(Quantity::kTime, kTime), kOfModel,
+     "of the page tables: shortest time between two"},
+    {"smt_slowdown_percent", number_at<&HostModel::smt_slowdown_percent>({0, 400}), kOfModel,
+     "instructions take so much longer while the sibling is busy"},
+    {"virtual_machine", flag_at<&HostModel::virtual_machine>(), kOfModel,
+     "its CPUs are threads of another machine: interrupts wait for them too"},
+    {"sched_slice", quantity_at<&HostModel::sched_slice_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "a thread keeps its CPU so long while others wait"},
+    {"sched_balance", quantity_at<&HostModel::sched_balance_ps>(Quantity::kTime, kTime), kOfModel,
+     "an idle CPU looks for waiting threads so often, a busy one 16 times less"},
+    {"halt_poll", quantity_at<&HostModel::halt_poll_ps>(Quantity::kTime, kTime), kOfModel,
+     "a VM's CPU that goes idle keeps its own so long, at most"},
+    {"vm_exit", quantity_at<&HostModel::vm_exit_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a guest to the host and back"},
+    {"wakeup", quantity_at<&HostModel::wakeup_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "from the wake-up of a thread to its first instruction"},
+    {"tcp_send_KiB", quantity_at<&HostModel::tcp_send_KiB_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "copy of 1 KiB from the program"},
+    {"tcp_receive_KiB", quantity_at<&HostModel::tcp_receive_KiB_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "copy of 1 KiB to the program"},
+    {"tcp_remote_KiB", quantity_at<&HostModel::tcp_remote_KiB_ps>(Quantity::kTime, kTime), kOfModel,
+     "more for each KiB that the interrupt of another CPU received: caches"},
+    {"tcp_send_skb", quantity_at<&HostModel::tcp_send_skb_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "one aggregate of up to 64 KB through TCP, qdisc and driver (TSO)"},
+    {"tcp_receive_packet", quantity_at<&HostModel::tcp_receive_packet_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "one packet through driver and GRO"},
+    {"tcp_receive_skb", quantity_at<&HostModel::tcp_receive_skb_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "one aggregate through IP and TCP, the wake-up of its reader included"},
+    {"tcp_ack", quantity_at<&HostModel::tcp_ack_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "an ACK that is sent, or one that is processed"},
+    {"rx_ring", number_at<&HostModel::rx_ring>({16, 65536}), kOfModel, "receive descriptors of a queue: ethtool -G rx"},
+    {"rx_usecs", quantity_at<&HostModel::rx_usecs_ps>(Quantity::kTime, kTime), kOfModel,
+     "interrupt moderation: ethtool -C rx-usecs"},
 };
 
-const ModelField<GpuModel> kGpuFields[] = {
-    {"description", &GpuModel::description},
-    {"memory", &GpuModel::memory},
-    {"memory_bandwidth", &GpuModel::memory_bandwidth},
-    {"pcie", &GpuModel::pcie},
-    {"gpu_link", &GpuModel::gpu_link},
-    {"gpudirect", &GpuModel::gpudirect},
-    {"api", &GpuModel::api},
-    {"bar", &GpuModel::bar_B, Quantity::kSize, kMemory},
-    {"pcie_generation", &GpuModel::pcie_generation, {}, {0, 6}},
-    {"pcie_lanes", &GpuModel::pcie_lanes, {}, {0, 16}},
-    {"completion", &GpuModel::completion_B, Quantity::kSize, {64, 4096}},
-    {"peer_read", &GpuModel::peer_read_bps, Quantity::kBitRate, kPeerRate},
-    {"peer_write", &GpuModel::peer_write_bps, Quantity::kBitRate, kPeerRate},
-    {"peer_latency", &GpuModel::peer_latency_ps, Quantity::kTime, kTime},
-    {"peermem", &GpuModel::peermem},
-    {"dmabuf", &GpuModel::dmabuf},
-    {"compute_capability", &GpuModel::compute_capability, {}, {0, 999}},
-    {"sms", &GpuModel::sms, {}, {1, 1024}},
-    {"bf16_TFLOPS", &GpuModel::bf16_TFLOPS, {}, {1, 100'000}},
-    {"memory_size", &GpuModel::memory_B, Quantity::kSize, kMemory},
-    {"memory_rate", &GpuModel::memory_rate_bps, Quantity::kBitRate, kMemoryRate},
-    {"links", &GpuModel::links, {}, {0, 64}},
-    {"link_rate", &GpuModel::link_rate_bps, Quantity::kBitRate, kPeerRate},
-    {"nccl_link_rate", &GpuModel::nccl_link_rate_bps, Quantity::kBitRate, kPeerRate},
-    {"gpu_fabric", &GpuModel::gpu_fabric},
-    {"kernel_launch", &GpuModel::kernel_launch_ps, Quantity::kTime, kTime},
+constexpr Field<GpuModel> kGpuFields[] = {
+    {"description", text_at<&GpuModel::description>(), kOfModel, "of the catalog"},
+    {"memory", text_at<&GpuModel::memory>(), kOfModel, "of the catalog"},
+    {"memory_bandwidth", text_at<&GpuModel::memory_bandwidth>(), kOfModel, "of the catalog"},
+    {"pcie", text_at<&GpuModel::pcie>(), kOfModel, "of the catalog"},
+    {"gpu_link", text_at<&GpuModel::gpu_link>(), kOfModel, "of the catalog"},
+    {"gpudirect", text_at<&GpuModel::gpudirect>(), kOfModel, "of the catalog"},
+    {"api", text_at<&GpuModel::api>(), kOfModel, "of the catalog"},
+    {"bar", quantity_at<&GpuModel::bar_B>(Quantity::kSize, kMemory), kOfModel, "of the catalog"},
+    {"pcie_generation", number_at<&GpuModel::pcie_generation>({0, 6}), kOfModel, "of the catalog"},
+    {"pcie_lanes", number_at<&GpuModel::pcie_lanes>({0, 16}), kOfModel, "of the catalog"},
+    {"completion", quantity_at<&GpuModel::completion_B>(Quantity::kSize, {64, 4096}), kOfModel, "of the catalog"},
+    {"peer_read", quantity_at<&GpuModel::peer_read_bps>(Quantity::kBitRate, kPeerRate), kOfModel, "of the catalog"},
+    {"peer_write", quantity_at<&GpuModel::peer_write_bps>(Quantity::kBitRate, kPeerRate), kOfModel, "of the catalog"},
+    {"peer_latency", quantity_at<&GpuModel::peer_latency_ps>(Quantity::kTime, kTime), kOfModel, "of the catalog"},
+    {"peermem", flag_at<&GpuModel::peermem>(), kOfModel, "of the catalog"},
+    {"dmabuf", flag_at<&GpuModel::dmabuf>(), kOfModel, "of the catalog"},
+    {"compute_capability", number_at<&GpuModel::compute_capability>({0, 999}), kOfModel, "of the catalog"},
+    {"sms", number_at<&GpuModel::sms>({1, 1024}), kOfModel, "of the catalog"},
+    {"bf16_TFLOPS", number_at<&GpuModel::bf16_TFLOPS>({1, 100'000}), kOfModel, "of the catalog"},
+    {"memory_size", quantity_at<&GpuModel::memory_B>(Quantity::kSize, kMemory), kOfModel, "of the catalog"},
+    {"memory_rate", quantity_at<&GpuModel::memory_rate_bps>(Quantity::kBitRate, kMemoryRate), kOfModel,
+     "of the catalog"},
+    {"links", number_at<&GpuModel::links>({0, 64}), kOfModel, "of the catalog"},
+    {"link_rate", quantity_at<&GpuModel::link_rate_bps>(Quantity::kBitRate, kPeerRate), kOfModel, "of the catalog"},
+    {"nccl_link_rate", quantity_at<&GpuModel::nccl_link_rate_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
+     "of the catalog"},
+    {"gpu_fabric", text_at<&GpuModel::gpu_fabric>(), kOfModel, "of the catalog"},
+    {"kernel_launch", quantity_at<&GpuModel::kernel_launch_ps>(Quantity::kTime, kTime), kOfModel, "of the catalog"},
 };
 
-const ModelField<SwitchModel> kSwitchFields[] = {
-    {"description", &SwitchModel::description},
-    {"asic", &SwitchModel::asic},
-    {"oui", &SwitchModel::oui},
-    {"sonic_platform", &SwitchModel::sonic_platform},
-    {"port_prefix", &SwitchModel::port_prefix},
-    {"buffer", &SwitchModel::buffer_B, Quantity::kSize, {64 << 10, kMemory.max}},
-    {"cell", &SwitchModel::cell_B, Quantity::kSize, {1, 64 << 10}},
-    {"buffer_split", &SwitchModel::buffer_split},
-    {"buffer_slices", &SwitchModel::buffer_slices, {}, {1, 64}},
-    {"pipes", &SwitchModel::pipes, {}, {1, 64}},
-    {"cut_through", &SwitchModel::cut_through},
-    {"pipeline", &SwitchModel::pipeline_ps, Quantity::kTime, kPositiveTime},
-    {"port_latency", &SwitchModel::port_latency_ps, Quantity::kTime, kTime},
-    {"pfc_response", &SwitchModel::pfc_response_ps, Quantity::kTime, kTime},
-    {"max_mtu", &SwitchModel::max_mtu_B, Quantity::kSize, {1500, 65535}},
-    {"headroom_method", &SwitchModel::headroom_method},
-    {"headroom_pipeline", &SwitchModel::headroom_pipeline_B, Quantity::kSize, kMemory},
-    {"headroom_pause_quanta", &SwitchModel::headroom_pause_quanta},
-    {"headroom_tile", &SwitchModel::headroom_tile_ps, Quantity::kTime, kTime},
-    {"headroom_fixed", &SwitchModel::headroom_fixed_B, Quantity::kSize, kMemory},
-    {"headroom_fixed_reserved", &SwitchModel::headroom_fixed_reserved_B, Quantity::kSize, kMemory},
-    {"headroom_fixed_xon", &SwitchModel::headroom_fixed_xon_B, Quantity::kSize, kMemory},
-    {"headroom_fixed_xon_offset", &SwitchModel::headroom_fixed_xon_offset_B, Quantity::kSize, kMemory},
-    {"headroom_pool", &SwitchModel::headroom_pool_B, Quantity::kSize, kMemory},
-    {"ingress_pool", &SwitchModel::ingress_pool_B, Quantity::kSize, kMemory},
-    {"egress_lossy_pool", &SwitchModel::egress_lossy_pool_B, Quantity::kSize, kMemory},
-    {"drop_resume", &SwitchModel::drop_resume_B, Quantity::kSize, {0, 1 << 30}},
-    {"max_lossless_priorities", &SwitchModel::max_lossless_priorities, {}, {0, 8}},
-    {"fec_autonegotiation", &SwitchModel::fec_autonegotiation},
-    {"has_pfc", &SwitchModel::has_pfc},
-    {"has_ecn", &SwitchModel::has_ecn},
-    {"has_wjh", &SwitchModel::has_wjh},
-    {"has_int", &SwitchModel::has_int},
-    {"has_ifa", &SwitchModel::has_ifa},
-    {"has_erspan", &SwitchModel::has_erspan},
-    {"has_adaptive_routing", &SwitchModel::has_adaptive_routing},
-    {"cpu_packets_per_s", &SwitchModel::cpu_packets_per_s, {}, {0, 1'000'000'000}},
+constexpr Field<SwitchModel> kSwitchFields[] = {
+    {"description", text_at<&SwitchModel::description>(), kOfModel, "what it is"},
+    {"asic", text_at<&SwitchModel::asic>(), kOfModel, "its chip"},
+    {"oui", text_at<&SwitchModel::oui>(), kOfModel, "of the made-up MAC addresses"},
+    {"sonic_platform", text_at<&SwitchModel::sonic_platform>(), kOfModel, "SONiC's name of it"},
+    {"port_prefix", text_at<&SwitchModel::port_prefix>(), kOfModel, "swp names ports swp1, swp2, …"},
+    {"buffer", quantity_at<&SwitchModel::buffer_B>(Quantity::kSize, {64 << 10, kMemory.max}), kOfModel,
+     "usable packet memory"},
+    {"cell", quantity_at<&SwitchModel::cell_B>(Quantity::kSize, {1, 64 << 10}), kOfModel, "unit of the packet memory"},
+    {"buffer_split", choice_at<choice_words<kBufferSplitWords>, &SwitchModel::buffer_split>(), kOfModel,
+     "how ports share the packet memory"},
+    {"buffer_slices", number_at<&SwitchModel::buffer_slices>({1, 64}), kOfModel, "memories of the split"},
+    {"pipes", number_at<&SwitchModel::pipes>({1, 64}), kOfModel, "ports are dealt to pipes in equal runs"},
+    {"cut_through", flag_at<&SwitchModel::cut_through>(), kOfModel, "a frame leaves before it has come whole"},
+    {"pipeline", quantity_at<&SwitchModel::pipeline_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "from the header at the ingress MAC to a frame that can start at an idle egress"},
+    {"port_latency", quantity_at<&SwitchModel::port_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "MAC, PCS and SerDes of one port, one direction, without FEC"},
+    {"pfc_response", quantity_at<&SwitchModel::pfc_response_ps>(Quantity::kTime, kTime), kOfModel,
+     "from a pause frame received to no new frame of that priority"},
+    {"max_mtu", quantity_at<&SwitchModel::max_mtu_B>(Quantity::kSize, {1500, 65535}), kOfModel, "largest IP packet"},
+    {"headroom_method", choice_at<choice_words<kHeadroomMethodWords>, &SwitchModel::headroom_method>(), kOfModel,
+     "how the vendor sizes lossless headroom"},
+    {"headroom_pipeline", quantity_at<&SwitchModel::headroom_pipeline_B>(Quantity::kSize, kMemory), kOfModel,
+     "of `spectrum`: the term of the pipeline, also XON"},
+    {"headroom_pause_quanta", flag_at<&SwitchModel::headroom_pause_quanta>(), kOfModel,
+     "of `spectrum`: the peer's response from 802.3 31B.3.7 instead of 3.8 KiB"},
+    {"headroom_tile", quantity_at<&SwitchModel::headroom_tile_ps>(Quantity::kTime, kTime), kOfModel,
+     "of `spectrum`: Spectrum-4's tile crossing"},
+    {"headroom_fixed", quantity_at<&SwitchModel::headroom_fixed_B>(Quantity::kSize, kMemory), kOfModel,
+     "of `fixed`: XOFF"},
+    {"headroom_fixed_reserved", quantity_at<&SwitchModel::headroom_fixed_reserved_B>(Quantity::kSize, kMemory),
+     kOfModel, "of `fixed`: what a group has for itself"},
+    {"headroom_fixed_xon", quantity_at<&SwitchModel::headroom_fixed_xon_B>(Quantity::kSize, kMemory), kOfModel,
+     "of `fixed`: XON"},
+    {"headroom_fixed_xon_offset", quantity_at<&SwitchModel::headroom_fixed_xon_offset_B>(Quantity::kSize, kMemory),
+     kOfModel, "of `fixed`: the offset of XON"},
+    {"headroom_pool", quantity_at<&SwitchModel::headroom_pool_B>(Quantity::kSize, kMemory), kOfModel,
+     "shared headroom pool of the default configuration; 0 B: own headroom"},
+    {"ingress_pool", quantity_at<&SwitchModel::ingress_pool_B>(Quantity::kSize, kMemory), kOfModel,
+     "shared ingress pool of the default configuration"},
+    {"egress_lossy_pool", quantity_at<&SwitchModel::egress_lossy_pool_B>(Quantity::kSize, kMemory), kOfModel,
+     "pool of lossy queues of the default configuration"},
+    {"drop_resume", quantity_at<&SwitchModel::drop_resume_B>(Quantity::kSize, {0, 1 << 30}), kOfModel,
+     "a queue that dropped takes packets again when it is shorter by this"},
+    {"max_lossless_priorities", number_at<&SwitchModel::max_lossless_priorities>({0, 8}), kOfModel,
+     "that the device supports"},
+    {"fec_autonegotiation", flag_at<&SwitchModel::fec_autonegotiation>(), kOfModel,
+     "false: RS-FEC must be set at both ends, or the link may stay down"},
+    {"has_pfc", flag_at<&SwitchModel::has_pfc>(), kOfModel, "the device has PFC"},
+    {"has_ecn", flag_at<&SwitchModel::has_ecn>(), kOfModel, "the device marks"},
+    {"has_wjh", flag_at<&SwitchModel::has_wjh>(), kOfModel, "the device has What Just Happened"},
+    {"has_int", flag_at<&SwitchModel::has_int>(), kOfModel, "the device writes INT"},
+    {"has_ifa", flag_at<&SwitchModel::has_ifa>(), kOfModel, "the device writes IFA"},
+    {"has_erspan", flag_at<&SwitchModel::has_erspan>(), kOfModel, "the device mirrors by ERSPAN"},
+    {"has_adaptive_routing", flag_at<&SwitchModel::has_adaptive_routing>(), kOfModel, "the device balances by load"},
+    {"cpu_packets_per_s", number_at<&SwitchModel::cpu_packets_per_s>({0, 1'000'000'000}), kOfModel,
+     "of what is not forwarded in hardware"},
 };
 
-const ModelField<ForwarderModel> kForwarderFields[] = {
-    {"description", &ForwarderModel::description},
-    {"oui", &ForwarderModel::oui},
-    {"port_prefix", &ForwarderModel::port_prefix},
-    {"max_mtu", &ForwarderModel::max_mtu_B, Quantity::kSize, {1500, 65535}},
-    {"port_latency", &ForwarderModel::port_latency_ps, Quantity::kTime, kTime},
-    {"rx_latency", &ForwarderModel::rx_latency_ps, Quantity::kTime, kPositiveTime},
-    {"tx_latency", &ForwarderModel::tx_latency_ps, Quantity::kTime, kTime},
-    {"cores", &ForwarderModel::cores, {}, {1, 256}},
-    {"packet_cost", &ForwarderModel::packet_cost_ps, Quantity::kTime, kPositiveTime},
-    {"red_cost", &ForwarderModel::red_cost_ps, Quantity::kTime, kTime},
-    {"rx_ring", &ForwarderModel::rx_ring, {}, {1, 1 << 20}},
-    {"max_rx_ring", &ForwarderModel::max_rx_ring, {}, {1, 1 << 20}},
-    {"rx_usecs", &ForwarderModel::rx_usecs_ps, Quantity::kTime, kTime},
-    {"rx_frames", &ForwarderModel::rx_frames, {}, {1, 1 << 16}},
-    {"interrupt_latency", &ForwarderModel::interrupt_latency_ps, Quantity::kTime, kTime},
-    {"napi_weight", &ForwarderModel::napi_weight, {}, {1, 1 << 16}},
-    {"netdev_budget", &ForwarderModel::netdev_budget, {}, {1, 1 << 20}},
-    {"softirq_resume", &ForwarderModel::softirq_resume_ps, Quantity::kTime, kTime},
-    {"tx_usecs", &ForwarderModel::tx_usecs_ps, Quantity::kTime, kTime},
-    {"tx_stall_interval", &ForwarderModel::tx_stall_interval_ps, Quantity::kTime, {0, 3600 * kSecond_ps}},
-    {"tx_stall", &ForwarderModel::tx_stall_ps, Quantity::kTime, kPositiveTime},
-    {"pfifo_limit", &ForwarderModel::pfifo_limit, {}, {1, 1 << 20}},
+constexpr Field<ForwarderModel> kForwarderFields[] = {
+    {"description", text_at<&ForwarderModel::description>(), kOfModel, "what it is"},
+    {"oui", text_at<&ForwarderModel::oui>(), kOfModel, "of the made-up MAC addresses"},
+    {"port_prefix", text_at<&ForwarderModel::port_prefix>(), kOfModel, "eth names ports eth1, eth2, …"},
+    {"max_mtu", quantity_at<&ForwarderModel::max_mtu_B>(Quantity::kSize, {1500, 65535}), kOfModel, "largest IP packet"},
+    {"port_latency", quantity_at<&ForwarderModel::port_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "MAC, PCS and SerDes of one port, one direction, without FEC"},
+    {"rx_latency", quantity_at<&ForwarderModel::rx_latency_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "from the last bit at the MAC to frame and completion in host memory"},
+    {"tx_latency", quantity_at<&ForwarderModel::tx_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "from the doorbell to the first bit at the MAC"},
+    {"cores", number_at<&ForwarderModel::cores>({1, 256}), kOfModel,
+     "softirq CPUs: each has one RX queue of each port"},
+    {"packet_cost", quantity_at<&ForwarderModel::packet_cost_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "of a CPU, for one packet from the ring to the doorbell"},
+    {"red_cost", quantity_at<&ForwarderModel::red_cost_ps>(Quantity::kTime, kTime), kOfModel,
+     "more than that through a red at the root, which one lock guards"},
+    {"rx_ring", number_at<&ForwarderModel::rx_ring>({1, 1 << 20}), kOfModel,
+     "descriptors of each RX queue (ethtool -G)"},
+    {"max_rx_ring", number_at<&ForwarderModel::max_rx_ring>({1, 1 << 20}), kOfModel, "most that the driver takes"},
+    {"rx_usecs", quantity_at<&ForwarderModel::rx_usecs_ps>(Quantity::kTime, kTime), kOfModel,
+     "interrupt moderation (ethtool -C): after the first packet"},
+    {"rx_frames", number_at<&ForwarderModel::rx_frames>({1, 1 << 16}), kOfModel,
+     "interrupt moderation: after so many packets"},
+    {"interrupt_latency", quantity_at<&ForwarderModel::interrupt_latency_ps>(Quantity::kTime, kTime), kOfModel,
+     "from the interrupt to the first poll"},
+    {"napi_weight", number_at<&ForwarderModel::napi_weight>({1, 1 << 16}), kOfModel,
+     "packets of one poll; their descriptors are free again when it ends"},
+    {"netdev_budget", number_at<&ForwarderModel::netdev_budget>({1, 1 << 20}), kOfModel,
+     "packets of one softirq run (net.core.netdev_budget)"},
+    {"softirq_resume", quantity_at<&ForwarderModel::softirq_resume_ps>(Quantity::kTime, kTime), kOfModel,
+     "from the end of the budget until ksoftirqd polls on"},
+    {"tx_usecs", quantity_at<&ForwarderModel::tx_usecs_ps>(Quantity::kTime, kTime), kOfModel,
+     "completions of sent packets are seen so much later"},
+    {"tx_stall_interval", quantity_at<&ForwarderModel::tx_stall_interval_ps>(Quantity::kTime, {0, 3600 * kSecond_ps}),
+     kOfModel, "mean time between hold-ups of the CPU that takes completions; 0: there are none"},
+    {"tx_stall", quantity_at<&ForwarderModel::tx_stall_ps>(Quantity::kTime, kPositiveTime), kOfModel,
+     "mean length of one"},
+    {"pfifo_limit", number_at<&ForwarderModel::pfifo_limit>({1, 1 << 20}), kOfModel,
+     "packets (txqueuelen): the qdisc of a port whose lab names none"},
 };
 
-std::span<const Word<AckTimeoutMode>> words_of(AckTimeoutMode) {
-  return kAckTimeoutWords;
+template <const auto& Fields>
+constexpr std::size_t kLeadingTexts = [] {
+  std::size_t texts = 0;
+  while (Fields[texts].info.value.kind == FieldKind::kText) ++texts;
+  return texts;
+}();
+
+// Without the texts at the beginning.
+template <const auto& Fields>
+constexpr auto values_of(std::string_view name, std::string_view help) {
+  auto section = section_of<Fields>(name, help);
+  section.fields = {std::size(Fields) - kLeadingTexts<Fields>,
+                    [](std::size_t index) -> const FieldInfo& { return Fields[kLeadingTexts<Fields> + index].info; }};
+  return section;
 }
-std::span<const Word<CnpScope>> words_of(CnpScope) {
-  return kCnpScopeWords;
-}
-std::span<const Word<BufferSplit>> words_of(BufferSplit) {
-  return kBufferSplitWords;
-}
-std::span<const Word<HeadroomMethod>> words_of(HeadroomMethod) {
-  return kHeadroomMethodWords;
-}
 
-// Reads one value by the type of the member.
 template <class Model>
-struct FieldReader {
-  const YamlNode& node;
-  const ModelField<Model>& field;
-  ProblemList& problems;
-
-  template <class Member>
-  std::optional<std::int64_t> operator()(Member Model::*) const {
-    if constexpr (std::is_same_v<Member, bool>) {
-      return number(read_bool(node, field.key, problems));
-    } else if constexpr (std::is_enum_v<Member>) {
-      return number(read_choice<Member>(node, field.key, words_of(Member{}), problems));
-    } else {
-      if (field.quantity) return read_quantity(node, field.key, *field.quantity, field.range, problems);
-      const Range<std::uint64_t> range{static_cast<std::uint64_t>(field.range.min),
-                                       static_cast<std::uint64_t>(field.range.max)};
-      return number(read_unsigned(node, field.key, range, problems));
-    }
-  }
-  std::optional<std::int64_t> operator()(std::string Model::*) const { return std::nullopt; }
-
-  template <class Value>
-  static std::optional<std::int64_t> number(const std::optional<Value>& value) {
-    return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
-  }
-};
-
-template <class Model>
-std::vector<std::string_view> settable_keys(std::span<const ModelField<Model>> fields) {
-  std::vector<std::string_view> keys;
-  for (const auto& field : fields) {
-    if (!field.is_text()) keys.push_back(field.key);
-  }
-  return keys;
-}
-
-template <class Model>
-void apply(const YamlNode& node, std::span<const ModelField<Model>> fields, Model& model, ProblemList& problems) {
-  const MapReader set(node, "set", settable_keys(fields), problems);
-  for (const auto& field : fields) {
-    const YamlNode* value = field.is_text() ? nullptr : set.get(field.key);
-    if (value == nullptr) continue;
-    if (const auto number = read_field(*value, field, problems)) set_field(field, *number, "", model);
-  }
+void apply(const YamlNode& node, const SectionOf<Model>& keys, Model& model, ProblemList& problems) {
+  MapReader(node, "set", keys, problems).read(keys, model);
 }
 
 }  // namespace
 
-std::span<const ModelField<NicModel>> nic_fields() {
-  return kNicFields;
+FieldList nic_fields() {
+  return list_of<kNicFields>();
 }
-std::span<const ModelField<HostModel>> host_fields() {
-  return kHostFields;
+FieldList host_fields() {
+  return list_of<kHostFields>();
 }
-std::span<const ModelField<GpuModel>> gpu_fields() {
-  return kGpuFields;
+FieldList gpu_fields() {
+  return list_of<kGpuFields>();
 }
-std::span<const ModelField<SwitchModel>> switch_fields() {
-  return kSwitchFields;
+FieldList switch_fields() {
+  return list_of<kSwitchFields>();
 }
-std::span<const ModelField<ForwarderModel>> forwarder_fields() {
-  return kForwarderFields;
-}
-std::span<const Word<AckTimeoutMode>> ack_timeout_words() {
-  return kAckTimeoutWords;
-}
-std::span<const Word<CnpScope>> cnp_scope_words() {
-  return kCnpScopeWords;
-}
-std::span<const Word<BufferSplit>> buffer_split_words() {
-  return kBufferSplitWords;
-}
-std::span<const Word<HeadroomMethod>> headroom_method_words() {
-  return kHeadroomMethodWords;
+FieldList forwarder_fields() {
+  return list_of<kForwarderFields>();
 }
 
-template <class Model>
-std::optional<std::int64_t> read_field(const YamlNode& node, const ModelField<Model>& field, ProblemList& problems) {
-  return std::visit(FieldReader<Model>{node, field, problems}, field.member);
-}
-template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<NicModel>&, ProblemList&);
-template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<HostModel>&, ProblemList&);
-template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<GpuModel>&, ProblemList&);
-template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<SwitchModel>&, ProblemList&);
-template std::optional<std::int64_t> read_field(const YamlNode&, const ModelField<ForwarderModel>&, ProblemList&);
-
-template <class Model>
-void set_field(const ModelField<Model>& field, std::int64_t number, std::string_view text, Model& model) {
-  const auto set = [&]<class Member>(Member Model::*member) {
-    if constexpr (std::is_same_v<Member, std::string>) {
-      model.*member = text;
-    } else {
-      model.*member = static_cast<Member>(number);
-    }
-  };
-  std::visit(set, field.member);
-}
-template void set_field(const ModelField<NicModel>&, std::int64_t, std::string_view, NicModel&);
-template void set_field(const ModelField<HostModel>&, std::int64_t, std::string_view, HostModel&);
-template void set_field(const ModelField<GpuModel>&, std::int64_t, std::string_view, GpuModel&);
-template void set_field(const ModelField<SwitchModel>&, std::int64_t, std::string_view, SwitchModel&);
-template void set_field(const ModelField<ForwarderModel>&, std::int64_t, std::string_view, ForwarderModel&);
+// What a device is (the texts, which come first) is not for a lab to change.
+constinit const SectionOf<NicModel> kNicSetKeys = values_of<kNicFields>(
+    "nic_set", "values of the NIC model that this lab changes; weft catalog show NAME lists them");
+constinit const SectionOf<HostModel> kHostSetKeys = values_of<kHostFields>(
+    "host_set", "values of the host profile that this lab changes; weft catalog show NAME lists them");
+constinit const SectionOf<SwitchModel> kSwitchSetKeys = values_of<kSwitchFields>(
+    "switch_set", "values of the switch model that this lab changes; weft catalog show NAME lists them");
+constinit const SectionOf<ForwarderModel> kForwarderSetKeys = values_of<kForwarderFields>(
+    "forwarder_set", "values of the forwarder model that this lab changes; weft catalog show NAME lists them");
 
 void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
   const NicModel before = model;
-  apply(node, nic_fields(), model, problems);
+  apply(node, kNicSetKeys, model, problems);
   const auto is_set = [&](std::string_view key) { return node.is_map() && node.find(key) != nullptr; };
   // Thresholds that the lab does not name keep their share of the buffer.
   const auto scaled_B = [&](std::int64_t threshold_B) { return threshold_B * model.rx_buffer_B / before.rx_buffer_B; };
@@ -362,26 +409,13 @@ void apply_set(const YamlNode& node, NicModel& model, ProblemList& problems) {
   }
 }
 void apply_set(const YamlNode& node, HostModel& model, ProblemList& problems) {
-  apply(node, host_fields(), model, problems);
+  apply(node, kHostSetKeys, model, problems);
 }
 void apply_set(const YamlNode& node, SwitchModel& model, ProblemList& problems) {
-  apply(node, switch_fields(), model, problems);
+  apply(node, kSwitchSetKeys, model, problems);
 }
 void apply_set(const YamlNode& node, ForwarderModel& model, ProblemList& problems) {
-  apply(node, forwarder_fields(), model, problems);
-}
-
-std::vector<std::string_view> settable_nic_keys() {
-  return settable_keys(nic_fields());
-}
-std::vector<std::string_view> settable_host_keys() {
-  return settable_keys(host_fields());
-}
-std::vector<std::string_view> settable_switch_keys() {
-  return settable_keys(switch_fields());
-}
-std::vector<std::string_view> settable_forwarder_keys() {
-  return settable_keys(forwarder_fields());
+  apply(node, kForwarderSetKeys, model, problems);
 }
 
 }  // namespace weft::lab

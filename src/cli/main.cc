@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
   int status = kExitWell;
   add_run(app, status);
   add_validate(app, status);
+  add_schema(app, status);
   add_qos(app, status);
   add_perftest(app, status);
   add_nccl(app, status);

@@ -14,6 +14,7 @@ namespace weft::cli {
 // Each adds its subcommand; when it was chosen, `status` is set to the exit status.
 void add_run(CLI::App& app, int& status);
 void add_validate(CLI::App& app, int& status);
+void add_schema(CLI::App& app, int& status);
 void add_perftest(CLI::App& app, int& status);
 void add_nccl(CLI::App& app, int& status);
 void add_qos(CLI::App& app, int& status);

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/metrics.h"
 #include "text/yaml_walk.h"
@@ -148,7 +148,7 @@ class ExpectationReader {
   }
 
   void read_bounds() {
-    const MapReader map(value_, "an expectation", expectation_keys(), problems_);
+    const MapReader map(value_, "an expectation", kExpectationKeys, problems_);
     if (!map.ok()) return;
     const YamlNode *min = map.get("min"), *max = map.get("max"), *equal = map.get("equal");
     if (min == nullptr && max == nullptr && equal == nullptr) {

@@ -5,48 +5,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "labfile/lab_fields.h"
+#include "labfile/shapes.h"
+#include "model/qos_fields.h"
+#include "text/schema.h"
 #include "text/units.h"
 #include "text/yaml_tree.h"
 
 namespace weft::lab {
 
 namespace {
-
-// Of a lab with a template: shown where the file has this key of `fabric`; empty: always.
-struct FabricKnob {
-  const char* needs;
-  const char* path;
-  const char* title;
-  KnobKind kind;
-  const char* help;
-};
-constexpr FabricKnob kFabricKnobs[] = {
-    {"hosts", "fabric.hosts", "Hosts", KnobKind::kNumber, "With an incast: senders and one receiver."},
-    {"spines", "fabric.spines", "Spines", KnobKind::kNumber, "Fewer of them: oversubscription."},
-    {"switch", "fabric.switch", "Switch", KnobKind::kSwitch, "A switch of the catalog."},
-    {"host", "fabric.host.nic", "NIC", KnobKind::kNic, "A NIC of the catalog."},
-    {"host", "fabric.host.mtu", "MTU of hosts", KnobKind::kSize,
-     "The path MTU is the largest of 256 to 4096 that fits: 4200 B for 4096."},
-    {"", "fabric.cable.length", "Cable length", KnobKind::kLength, "To hosts. Headroom grows with it."},
-};
-
-// Parameters of DCQCN by their names in the firmware.
-struct DcqcnKnob {
-  const char* name;
-  std::uint32_t nic::DcqcnParameters::*value;
-  const char* help;
-};
-constexpr DcqcnKnob kDcqcnKnobs[] = {
-    {"RPG_AI_RATE", &nic::DcqcnParameters::rpg_ai_rate_Mbps, "Additive increase, Mb/s."},
-    {"RPG_HAI_RATE", &nic::DcqcnParameters::rpg_hai_rate_Mbps, "Hyper increase, Mb/s."},
-    {"RPG_TIME_RESET", &nic::DcqcnParameters::rpg_time_reset_us, "Time between increases, us."},
-    {"RPG_MIN_DEC_FAC", &nic::DcqcnParameters::rpg_min_dec_fac_percent, "A cut leaves at least so many percent."},
-    {"DCE_TCP_G", &nic::DcqcnParameters::dce_tcp_g, "(1 - g) times 1024: how fast alpha follows."},
-    {"RATE_REDUCE_MONITOR_PERIOD", &nic::DcqcnParameters::rate_reduce_monitor_period_us,
-     "At most one cut in so many us."},
-};
-
-constexpr const char* kWorkloadKeys[] = {"size", "load", "count", "messages", "args", "nccl", "iperf3", "start"};
 
 // Gathers knobs that fit the lab, with what its file says.
 class KnobList {
@@ -56,10 +24,9 @@ class KnobList {
   std::vector<Knob> take() {
     add_fabric();
     add_qos();
-    add_congestion();
     add_workloads();
     group_ = "Run";
-    add("seed", "Seed", KnobKind::kNumber, fmt::format("{}", lab_.seed), "Of every random choice.");
+    add(*kLabKeys.find("seed"), "", "", fmt::format("{}", lab_.seed));
     return std::move(knobs_);
   }
 
@@ -88,23 +55,57 @@ class KnobList {
   }
 
   // In the present group; what is in force is what the file says where it is left empty.
-  void add(std::string path, std::string title, KnobKind kind, std::string in_force, std::string help,
-           std::vector<std::string> choices = {}) {
+  void add(const FieldInfo& field, const std::string& prefix, const std::string& of, std::string in_force) {
+    std::string path = prefix + std::string(field.key);
     std::string value = written(path);
     if (in_force.empty()) in_force = value;
-    knobs_.push_back({std::move(path), group_, std::move(title), kind, std::move(value), std::move(in_force),
-                      std::move(choices), std::move(help)});
+    std::vector<std::string> choices;
+    if (field.value.kind == FieldKind::kChoice) {
+      for (std::string_view word : field.value.words.texts()) choices.emplace_back(word);
+    }
+    knobs_.push_back({std::move(path), group_, std::string(field.notes.title) + of, kind_of(field.value),
+                      std::move(value), std::move(in_force), std::move(choices), plain_text(field.help)});
   }
 
+  // The rows that have a title; `object` has what is in force.
+  void add_rows(const Section& section, const std::string& prefix, const std::string& of, const void* object) {
+    for (const FieldInfo& field : section.fields) {
+      if (field.notes.title.empty()) continue;
+      const auto text = object == nullptr ? std::nullopt : field_text(field, object);
+      add(field, prefix, of, text.value_or(std::string(field.value.also)));
+    }
+  }
+
+  static KnobKind kind_of(const ValueInfo& value) {
+    if (value.names == nic_names) return KnobKind::kNic;
+    if (value.names == switch_names) return KnobKind::kSwitch;
+    if (value.kind == FieldKind::kNumber || value.load != nullptr) {
+      if (value.kind == FieldKind::kChoice) return KnobKind::kChoice;
+      if (value.kind != FieldKind::kQuantity) return KnobKind::kNumber;
+    }
+    if (value.kind == FieldKind::kChoice) return KnobKind::kChoice;
+    if (value.kind == FieldKind::kBytes) return KnobKind::kSize;
+    if (value.kind != FieldKind::kQuantity) return KnobKind::kText;
+    return value.quantity == Quantity::kSize     ? KnobKind::kSize
+           : value.quantity == Quantity::kTime   ? KnobKind::kTime
+           : value.quantity == Quantity::kLength ? KnobKind::kLength
+                                                 : KnobKind::kText;
+  }
+
+  // Of a lab with a template: where the file has the key.
   void add_fabric() {
     const YamlNode* fabric = root_.find("fabric");
     if (fabric == nullptr || !fabric->is_map()) return;
     group_ = "Fabric";
-    for (const FabricKnob& knob : kFabricKnobs) {
-      if (*knob.needs != 0 && fabric->find(knob.needs) == nullptr) continue;
-      const bool mtu = std::string_view(knob.path) == "fabric.host.mtu";
-      add(knob.path, knob.title, knob.kind, mtu ? mtu_text() : "", knob.help);
+    for (const FieldInfo& field : kFabricKeys.fields) {
+      if (!field.notes.title.empty() && fabric->find(field.key) != nullptr) add(field, "fabric.", "", "");
     }
+    if (fabric->find("host") != nullptr) {
+      for (const FieldInfo& field : kFabricHostKeys.fields) {
+        if (!field.notes.title.empty()) add(field, "fabric.host.", "", field.key == "mtu" ? mtu_text() : "");
+      }
+    }
+    add_rows(kCableKeys, "fabric.cable.", "", nullptr);
   }
 
   std::string mtu_text() const {
@@ -113,85 +114,45 @@ class KnobList {
     return format_quantity(lab_.hosts.front().nics.front().ports.front().netdev_mtu_B, Quantity::kSize);
   }
 
+  // What is in force at the first switch, in the class of RoCE.
   void add_qos() {
-    if (lab_.switches.empty()) return;
+    QosContract now;
+    now.host = lab_.qos;
     group_ = "PFC";
-    add("qos.profile", "QoS profile", KnobKind::kChoice, written("qos.profile").empty() ? "none" : "",
-        "What the other keys of qos start from.", {"none", "roce-lossless", "roce-lossy", "sonic-default"});
+    if (!lab_.switches.empty())
+      add(*kQosKeys.find("profile"), "qos.", "", written("qos.profile").empty() ? "none" : "");
     const auto hardware = std::find_if(lab_.switches.begin(), lab_.switches.end(),
                                        [](const SwitchConfig& node) { return !node.forwarder.has_value(); });
-    if (hardware == lab_.switches.end()) return;
-    const fabric::SwitchQos& qos = hardware->qos;
-    const std::uint8_t priority = lab_.qos.priority;
-    const std::uint8_t queue = qos.queue_of_priority[priority], group = qos.group_of_priority[priority];
-    const fabric::EcnRamp& ecn = qos.queues[queue].ecn;
-    const std::string at_queue = fmt::format("qos.queues.{}", queue), at_group = fmt::format("qos.groups.{}", group);
-    const auto bytes = [](bool given, std::int64_t size_B) {
-      return given ? format_quantity(size_B, Quantity::kSize) : std::string("off");
-    };
-    add("qos.pfc.mode", "Flow control", KnobKind::kChoice, std::string(mode_name(qos.flow_control)),
-        "PFC by priority, 802.3x pause of the whole link, or none: then packets are lost.", {"pfc", "pause", "none"});
-    add(at_group + ".alpha", fmt::format("Alpha of group {}: exponent n of 2^n", group), KnobKind::kNumber,
-        fmt::format("{}", qos.groups[group].alpha_exponent),
-        "An exponent from -3 to 7: the group may hold alpha = 2^n times what is free before XOFF; 0 is alpha 1, as "
-        "weft qos prints it.");
-    add(at_group + ".headroom", fmt::format("Headroom of group {}", group), KnobKind::kSize, "auto",
-        "For what arrives after XOFF; auto: by rate and cable.");
-    group_ = "ECN";
-    add(at_queue + ".ecn.min", fmt::format("Kmin of queue {}", queue), KnobKind::kSize, bytes(ecn.enabled, ecn.min_B),
-        "Nothing is marked below.");
-    add(at_queue + ".ecn.max", fmt::format("Kmax of queue {}", queue), KnobKind::kSize, bytes(ecn.enabled, ecn.max_B),
-        "Everything is marked above.");
-    add(at_queue + ".ecn.probability", fmt::format("Pmax of queue {}", queue), KnobKind::kText,
-        ecn.enabled ? fmt::format("{:g} %", ecn.probability_ppb / 1e7) : "off", "The share that is marked at Kmax.");
-  }
-
-  static std::string_view mode_name(fabric::FlowControl mode) {
-    switch (mode) {
-      case fabric::FlowControl::kNone:
-        return "none";
-      case fabric::FlowControl::kPfc:
-        return "pfc";
-      case fabric::FlowControl::kPause:
-        return "pause";
+    if (hardware != lab_.switches.end()) {
+      now.device = hardware->qos;
+      const std::uint8_t priority = lab_.qos.priority;
+      const std::uint8_t queue = now.device.queue_of_priority[priority], group = now.device.group_of_priority[priority];
+      add_rows(kPfcKeys, "qos.pfc.", "", &now);
+      const std::string at_group = fmt::format("qos.groups.{}.", group), of_group = fmt::format(" of group {}", group);
+      add_rows(kGroupKeys, at_group, of_group, &now.device.groups[group]);
+      add_rows(kGroupWishKeys, at_group, of_group, nullptr);
+      group_ = "ECN";
+      const std::string at_queue = fmt::format("qos.queues.{}.ecn.", queue);
+      const fabric::EcnRamp& ecn = now.device.queues[queue].ecn;
+      for (const FieldInfo& field : kEcnKeys.fields) {
+        if (!field.notes.title.empty())
+          add(field, at_queue, fmt::format(" of queue {}", queue),
+              ecn.enabled ? field_text(field, &ecn).value_or("") : "off");
+      }
     }
-    return "";
-  }
-  static std::string_view algorithm_name(nic::CongestionKind kind) {
-    switch (kind) {
-      case nic::CongestionKind::kOff:
-        return "off";
-      case nic::CongestionKind::kDcqcn:
-        return "dcqcn";
-      case nic::CongestionKind::kHpcc:
-        return "hpcc";
-      case nic::CongestionKind::kTimely:
-        return "timely";
-      case nic::CongestionKind::kSwift:
-        return "swift";
-    }
-    return "";
-  }
-
-  void add_congestion() {
-    const nic::CongestionParameters& congestion = lab_.qos.congestion;
     group_ = "Congestion control";
-    add("qos.congestion.algorithm", "Algorithm", KnobKind::kChoice, std::string(algorithm_name(congestion.kind)),
-        "Of all NICs.", {"dcqcn", "hpcc", "timely", "swift", "off"});
-    if (congestion.kind != nic::CongestionKind::kDcqcn) return;
-    for (const DcqcnKnob& knob : kDcqcnKnobs)
-      add(fmt::format("qos.congestion.{}", knob.name), knob.name, KnobKind::kNumber,
-          fmt::format("{}", congestion.dcqcn.*knob.value), knob.help);
+    add_rows(kCongestionKeys, "qos.congestion.", "", &now);
+    if (const auto* own = congestion_keys(now.host.congestion.kind)) add_rows(*own, "qos.congestion.", "", &now);
   }
 
   void add_workloads() {
     group_ = "Workloads";
     for (const WorkloadConfig& workload : lab_.workloads) {
-      for (const char* key : kWorkloadKeys) {
-        const std::string path = fmt::format("workloads[{}].{}", workload.name, key);
-        const bool is_size = std::string_view(key) == "size";
-        if (!written(path).empty())
-          add(path, fmt::format("{} of {}", key, workload.name), is_size ? KnobKind::kSize : KnobKind::kText, "", "");
+      const std::string prefix = fmt::format("workloads[{}].", workload.name);
+      for (std::string_view key : kWorkloadKeys.keys()) {
+        const FieldInfo& field = *kWorkloadKeys.find(key);
+        if (!field.notes.title.empty() && !written(prefix + std::string(key)).empty())
+          add(field, prefix, " of " + workload.name, "");
       }
     }
   }

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "catalog/catalog.h"
+#include "labfile/lab_fields.h"
 #include "labfile/nodes/permissions.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "model/qos_check.h"
 #include "spec/world_limits.h"
 #include "text/yaml_override.h"
@@ -16,28 +16,19 @@ namespace {
 
 constexpr std::uint64_t kVersion = 1;
 constexpr std::string_view kNodesExample = "nodes: {vm00: {kind: host, …}}";
-constexpr Range<std::int64_t> kDurations{1, 3600 * kSecond_ps};
 constexpr std::uint64_t kMostUntrustedFlows = 4'000'000;  // some 200 MB
 // Below the time of a packet nothing moves between two samples, and each takes memory.
 constexpr Range<std::int64_t> kSampleIntervals{100 * kNanosecond_ps, 3600 * kSecond_ps};
 
 void read_head(const MapReader& map, LabContext& context) {
   ProblemList& problems = context.problems;
-  if (const YamlNode* node = map.require("version", "version: 1")) {
+  if (const YamlNode* node = map.require("version")) {
     const auto version = read_unsigned(*node, "version", {}, problems);
     if (version && *version != kVersion) {
       problems.add(node->place, fmt::format("version {} is not known", *version), "this weft reads version: 1");
     }
   }
-  if (const YamlNode* node = map.require("name", "name: my-first-lab")) {
-    store(context.lab.name, read_name(*node, "name", problems));
-  }
-  if (const YamlNode* node = map.get("description")) {
-    store(context.lab.description, read_text(*node, "description", problems));
-  }
-  if (const YamlNode* node = map.get("seed")) store(context.lab.seed, read_unsigned(*node, "seed", {}, problems));
-  if (const YamlNode* node = map.get("duration"))
-    store(context.lab.duration_ps, read_quantity(*node, "duration", Quantity::kTime, kDurations, problems));
+  map.read(kLabKeys, context.lab);
   if (const YamlNode* node = map.get("sample")) {
     if (node->is_scalar() && node->text == "auto") {
       context.lab.sample_ps = 0;
@@ -45,8 +36,6 @@ void read_head(const MapReader& map, LabContext& context) {
       store(context.lab.sample_ps, read_quantity(*node, "sample", Quantity::kTime, kSampleIntervals, problems));
     }
   }
-  if (const YamlNode* node = map.get("network"))
-    store(context.lab.fabric_network, read_choice<bool>(*node, "network", network_words(), problems));
 }
 
 // What the records of packets and the tables of routes can name.
@@ -69,7 +58,7 @@ void check_extent(const Place& place, LabContext& context) {
 }
 
 void read_sections(const YamlNode& root, std::optional<std::uint64_t> seed, LabContext& context) {
-  const MapReader map(root, "a lab", lab_keys(), context.problems);
+  const MapReader map(root, "a lab", kLabKeys, context.problems);
   if (!map.ok()) return;
   read_head(map, context);
   if (seed) context.lab.seed = *seed;  // before flows are drawn with it

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/qos_fields.h"
 #include "model/qos_words.h"
 #include "text/units.h"
 
@@ -19,10 +20,10 @@ class List {
   void add(std::string key, std::string value) { out_.push_back({std::move(key), std::move(value)}); }
   void add(std::string key, std::uint64_t value) { add(std::move(key), fmt::format("{}", value)); }
   void add(std::string key, std::string_view word) { add(std::move(key), std::string(word)); }
-  template <class Parameters>
-  void add_parameters(std::span<const ParameterKey<Parameters>> keys, const Parameters& parameters, bool apply) {
-    for (const auto& each : keys)
-      add(fmt::format("congestion.{}", each.name), apply ? fmt::format("{}", parameters.*each.member) : kNone);
+  void add_parameters(const SectionOf<QosContract>& keys, const QosContract& contract) {
+    const bool apply = congestion_keys(contract.host.congestion.kind) == &keys;
+    for (const FieldInfo& each : keys.fields)
+      add(fmt::format("congestion.{}", each.key), apply ? field_text(each, &contract).value_or(kNone) : kNone);
   }
   void add_dscp_map(const std::array<std::uint8_t, 64>& map) {
     for (std::size_t dscp = 0; dscp < map.size(); ++dscp) add(fmt::format("dscp_to_priority.{}", dscp), map[dscp]);
@@ -57,7 +58,6 @@ std::string ecn_text(const fabric::EcnRamp& ecn) {
 }  // namespace
 
 std::vector<QosSetting> contract_settings(const nic::PortQos& qos) {
-  using nic::CongestionKind;
   List list;
   list.add("dscp", qos.dscp);
   list.add("priority", qos.priority);
@@ -67,14 +67,13 @@ std::vector<QosSetting> contract_settings(const nic::PortQos& qos) {
   list.add("trust", std::string_view(qos.trust_dscp ? "dscp" : "pcp"));
   list.add("pfc", pfc_text(qos.flow_control, qos.pfc_mask));
   list.add("pfc.quanta", qos.pause_quanta);
-  const nic::CongestionParameters& congestion = qos.congestion;
-  const bool dcqcn = congestion.kind == CongestionKind::kDcqcn;
-  list.add("congestion.algorithm", word_of(congestion_words(), congestion.kind));
-  list.add("congestion.ROCE_CC_PRIO_MASK", dcqcn ? fmt::format("{}", qos.cc_prio_mask) : kNone);
-  list.add_parameters(dcqcn_keys(), congestion.dcqcn, dcqcn);
-  list.add_parameters(hpcc_keys(), congestion.hpcc, congestion.kind == CongestionKind::kHpcc);
-  list.add_parameters(timely_keys(), congestion.timely, congestion.kind == CongestionKind::kTimely);
-  list.add_parameters(swift_keys(), congestion.swift, congestion.kind == CongestionKind::kSwift);
+  QosContract contract;
+  contract.host = qos;
+  const nic::CongestionKind algorithm = qos.congestion.kind;
+  list.add("congestion.algorithm", word_of(congestion_words(), algorithm));
+  list.add("congestion.ROCE_CC_PRIO_MASK",
+           algorithm == nic::CongestionKind::kDcqcn ? fmt::format("{}", qos.cc_prio_mask) : kNone);
+  for (const auto* keys : {&kDcqcnKeys, &kHpccKeys, &kTimelyKeys, &kSwiftKeys}) list.add_parameters(*keys, contract);
   list.add_dscp_map(qos.priority_of_dscp);
   return list.take();
 }

@@ -18,18 +18,6 @@ std::span<const Word<bool>> mark_words();     // true: at enqueue
 std::span<const Word<bool>> not_ect_words();  // true: dropped
 std::span<const Word<fabric::WatchdogAction>> watchdog_words();
 std::span<const Word<nic::CongestionKind>> congestion_words();
-
-// A parameter of a congestion control algorithm by the name that the lab file gives it.
-template <class Parameters>
-struct ParameterKey {
-  std::string_view name;
-  std::uint32_t Parameters::*member;
-  std::uint64_t max = UINT32_MAX;
-  std::uint64_t min = 0;
-};
-std::span<const ParameterKey<nic::DcqcnParameters>> dcqcn_keys();  // those of mlxconfig
-std::span<const ParameterKey<nic::HpccParameters>> hpcc_keys();
-std::span<const ParameterKey<nic::TimelyParameters>> timely_keys();
-std::span<const ParameterKey<nic::SwiftParameters>> swift_keys();
+std::span<const Word<bool>> dcqcn_set_words();  // true: the paper's
 
 }  // namespace weft::lab

@@ -50,16 +50,37 @@ bool is_surprising_word(const YamlNode& node, std::string_view what, ProblemList
 MapReader::MapReader(const YamlNode& node, std::string_view what, std::span<const std::string_view> keys,
                      ProblemList& problems)
     : node_(node), what_(what), problems_(problems) {
-  if (!node.is_map()) {
-    problems.add(node.place, fmt::format("{} is {}, not a map", what, kind_text(node)),
-                 fmt::format("keys of {}: {}", what, join(keys)));
+  check_keys([&](std::string_view key) { return std::find(keys.begin(), keys.end(), key) != keys.end(); },
+             [&] { return keys; });
+}
+
+MapReader::MapReader(const YamlNode& node, std::string_view what, const Section& section, ProblemList& problems)
+    : node_(node), what_(what), section_(&section), problems_(problems) {
+  check_keys([&](std::string_view key) { return section.find(key) != nullptr; }, [&] { return section.keys(); });
+}
+
+template <class IsKnown, class Keys>
+void MapReader::check_keys(const IsKnown& is_known, const Keys& keys) {
+  if (!node_.is_map()) {
+    problems_.add(node_.place, fmt::format("{} is {}, not a map", what_, kind_text(node_)),
+                  fmt::format("keys of {}: {}", what_, join(keys())));
     return;
   }
-  for (const YamlKey& key : node.keys) {
-    if (std::find(keys.begin(), keys.end(), key.text) != keys.end()) continue;
-    problems.add(key.place, fmt::format("{} has no key {}", what, in_quotes(key.text)),
-                 did_you_mean(key.text, keys, "keys"));
+  for (const YamlKey& key : node_.keys) {
+    if (is_known(key.text)) continue;
+    problems_.add(key.place, fmt::format("{} has no key {}", what_, in_quotes(key.text)),
+                  did_you_mean(key.text, keys(), "keys"));
   }
+}
+
+const YamlNode* MapReader::require(std::string_view key) const {
+  return require(key, section_->find(key)->notes.required);
+}
+
+bool MapReader::read_row(const FieldInfo& field, void* object) const {
+  if (!field.value.is_readable()) return false;
+  const YamlNode* value = field.notes.required.empty() ? get(field.key) : require(field.key, field.notes.required);
+  return value != nullptr && read_field(*value, field, object, problems_);
 }
 
 const YamlNode* MapReader::require(std::string_view key, std::string_view example) const {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/fields.h"
 #include "text/problem.h"
 #include "text/units.h"
 #include "text/word.h"
@@ -21,16 +22,35 @@ namespace weft::lab {
 class MapReader {
  public:
   MapReader(const YamlNode& node, std::string_view what, std::span<const std::string_view> keys, ProblemList& problems);
+  // Those of the section.
+  MapReader(const YamlNode& node, std::string_view what, const Section& section, ProblemList& problems);
 
   bool ok() const { return node_.is_map(); }
   const YamlNode* get(std::string_view key) const { return node_.find(key); }
   // Reports a missing key.
   const YamlNode* require(std::string_view key, std::string_view example) const;
+  // With the example of its row.
+  const YamlNode* require(std::string_view key) const;
+  // Reads all rows that have a member of T, and reports those that are required and not there.
+  template <class T>
+  void read(const SectionOf<T>& section, T& object) const {
+    for (const FieldInfo& field : section.fields) read_row(field, &object);
+  }
+  // Reads one of them; false: it is not there, or a problem was reported.
+  template <class T>
+  bool read(const SectionOf<T>& section, std::string_view key, T& object) const {
+    return read_row(*section.find(key), &object);
+  }
   const Place& place() const { return node_.place; }
 
  private:
+  template <class IsKnown, class Keys>
+  void check_keys(const IsKnown& is_known, const Keys& keys);
+  bool read_row(const FieldInfo& field, void* object) const;
+
   const YamlNode& node_;
   std::string what_;
+  const Section* section_ = nullptr;
   ProblemList& problems_;
 };
 

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/files.h"
 #include "gear/emit/routes.h"
 #include "interop/interop_support.h"
 #include "support/gear_labs.h"
+#include "support/yaml_json.h"
 
 namespace weft::interop {
 namespace {
@@ -76,6 +78,39 @@ TEST(GearUnits, PassSystemdAnalyze) {
     EXPECT_EQ(checked.output.find(fs::path(unit).filename().string()), std::string::npos) << checked.output;
     EXPECT_EQ(checked.status, 0) << checked.output;
   }
+}
+
+// The schema of lab files, made by weft, in another program's hands: it is draft-07, takes every ready lab, and refuses
+// one with a key that there is not.
+TEST(LabSchema, TakesReadyLabs) {
+  TempDir dir;
+  ASSERT_EQ(run_command(WEFT_BINARY " schema >" + shell_quoted(dir.file("schema.json"))).status, 0);
+  const std::string check =
+      "python3 -c 'import json, jsonschema, sys\n"
+      "schema = json.load(open(sys.argv[1]))\n"
+      "jsonschema.Draft7Validator.check_schema(schema)\n"
+      "for name in sys.argv[2:]: jsonschema.Draft7Validator(schema).validate(json.load(open(name)))' " +
+      shell_quoted(dir.file("schema.json"));
+  std::string all;
+  nlohmann::ordered_json last;
+  int count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(WEFT_SOURCE_DIR "/labs")) {
+    if (entry.path().extension() != ".yaml") continue;
+    lab::ProblemList problems;
+    const auto text = read_file(entry.path().string(), 1 << 20);
+    ASSERT_TRUE(text) << entry.path();
+    const auto root = lab::parse_yaml(*text, problems);
+    ASSERT_TRUE(root) << entry.path();
+    const std::string file = dir.file(std::to_string(count++) + ".json");
+    std::ofstream(file) << (last = test::to_json(*root));
+    all += " " + shell_quoted(file);
+  }
+  EXPECT_GE(count, 16);
+  const auto checked = run_command(check + all + " 2>&1");
+  EXPECT_EQ(checked.status, 0) << checked.output;
+  last["colour"] = 1;
+  std::ofstream(dir.file("bad.json")) << last;
+  EXPECT_NE(run_command(check + " " + shell_quoted(dir.file("bad.json")) + " 2>&1").status, 0);
 }
 
 TEST(GearSonic, MeetsSchema) {

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "catalog/model_fields.h"
+#include "labfile/lab_fields.h"
 #include "labfile/reader.h"
-#include "labfile/words.h"
+#include "model/qos_fields.h"
 #include "results/results_json.h"
 #include "support/sanitized.h"
 #include "world/runner.h"
@@ -127,37 +128,6 @@ std::string in_base_unit(std::int64_t value, std::optional<Quantity> quantity) {
   return std::to_string(value);
 }
 
-template <class Words>
-void add_words(const Words& words, std::vector<std::string>& values) {
-  for (const auto& word : words) values.emplace_back(word.text);
-}
-
-// Words of the keys that take a choice, by the name of the key.
-std::vector<std::string> words_of(std::string_view key) {
-  std::vector<std::string> words;
-  if (key == "kind") add_words(lab::cable_words(), words);
-  if (key == "fec") add_words(lab::fec_words(), words);
-  if (key == "action") {
-    add_words(lab::fault_action_words(), words);
-    add_words(lab::watchdog_words(), words);
-  }
-  if (key == "frames") add_words(lab::fault_frames_words(), words);
-  if (key == "transfer") add_words(lab::transfer_words(), words);
-  if (key == "misuse") add_words(lab::misuse_words(), words);
-  if (key == "op") add_words(lab::flow_op_words(), words);
-  if (key == "telemetry") add_words(lab::telemetry_words(), words);
-  if (key == "balancing") add_words(lab::balancing_words(), words);
-  if (key == "hash") add_words(lab::hash_words(), words);
-  if (key == "profile") add_words(lab::profile_words(), words);
-  if (key == "trust") add_words(lab::trust_words(), words);
-  if (key == "mode") add_words(lab::flow_control_words(), words);
-  if (key == "scheduling") add_words(lab::scheduling_words(), words);
-  if (key == "mark") add_words(lab::mark_words(), words);
-  if (key == "not_ect") add_words(lab::not_ect_words(), words);
-  if (key == "algorithm") add_words(lab::congestion_words(), words);
-  return words;
-}
-
 // One lab: overrides of the base lab.
 using Case = std::vector<std::string>;
 
@@ -244,10 +214,13 @@ std::set<std::string> refused_together(const std::string& path, std::span<const 
 // Every value for every key at `path`, e.g. "qos.pfc.". Keys that bear on each other, as a fault's end on its start,
 // are set one by one.
 enum class Keys : std::uint8_t { kIndependent, kDependent };
-void add_keys(const std::string& path, std::span<const std::string_view> keys, Cases& cases,
-              Keys kind = Keys::kIndependent) {
+void add_keys(const std::string& path, const lab::Section& section, Cases& cases, Keys kind = Keys::kIndependent) {
+  const std::vector<std::string_view> keys = section.keys();
   for (std::string_view key : keys) {
-    for (const std::string& word : words_of(key)) cases.tried.push_back({path + std::string(key) + "=" + word});
+    const lab::ValueInfo& value = section.find(key)->value;
+    if (value.kind != lab::FieldKind::kChoice) continue;
+    for (std::string_view word : value.words.texts())
+      cases.tried.push_back({path + std::string(key) + "=" + std::string(word)});
   }
   for (const std::string value : kOddValues) {
     std::set<std::string> refused;
@@ -260,105 +233,89 @@ void add_keys(const std::string& path, std::span<const std::string_view> keys, C
 }
 
 // The bounds of a field, what is next to them, and a middle; for a plain number also what is not one.
-template <class Model>
-struct FieldValues {
-  const lab::ModelField<Model>& field;
-
-  std::vector<std::string> operator()(std::string Model::*) const { return {}; }
-  std::vector<std::string> operator()(bool Model::*) const { return {"true", "false"}; }
-  std::vector<std::string> operator()(std::int64_t Model::*) const { return numbers(); }
-  std::vector<std::string> operator()(std::uint32_t Model::*) const { return numbers(); }
-  std::vector<std::string> operator()(nic::AckTimeoutMode Model::*) const { return words(lab::ack_timeout_words()); }
-  std::vector<std::string> operator()(nic::CnpScope Model::*) const { return words(lab::cnp_scope_words()); }
-  std::vector<std::string> operator()(fabric::BufferSplit Model::*) const { return words(lab::buffer_split_words()); }
-  std::vector<std::string> operator()(fabric::HeadroomMethod Model::*) const {
-    return words(lab::headroom_method_words());
-  }
-
-  template <class Words>
-  static std::vector<std::string> words(const Words& all) {
-    std::vector<std::string> values;
-    add_words(all, values);
+std::vector<std::string> values_of(const lab::ValueInfo& field) {
+  std::vector<std::string> values;
+  if (field.kind == lab::FieldKind::kFlag) return {"true", "false"};
+  if (field.kind == lab::FieldKind::kChoice) {
+    for (std::string_view word : field.words.texts()) values.emplace_back(word);
     return values;
   }
-  std::vector<std::string> numbers() const {
-    std::vector<std::string> values;
-    const auto [min, max] = field.range;
-    for (std::int64_t value : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
-                               std::int64_t{1000}, min, min + 1, min / 2 + max / 2, max / 64, max - 1, max})
-      values.push_back(in_base_unit(value, field.quantity));
-    if (!field.quantity) values.insert(values.end(), {"1.5", "1e3", "4294967296", "18446744073709551615"});
-    return values;
-  }
-};
+  const bool plain = field.kind == lab::FieldKind::kNumber;
+  const std::int64_t min = field.min, max = static_cast<std::int64_t>(field.max);
+  for (std::int64_t value : {std::int64_t{-1}, std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, std::int64_t{3},
+                             std::int64_t{1000}, min, min + 1, min / 2 + max / 2, max / 64, max - 1, max})
+    values.push_back(in_base_unit(value, plain ? std::nullopt : std::optional(field.quantity)));
+  if (plain) values.insert(values.end(), {"1.5", "1e3", "4294967296", "18446744073709551615"});
+  return values;
+}
 
-template <class Model>
-Cases field_cases(std::span<const lab::ModelField<Model>> fields, const std::string& path) {
+Cases field_cases(const lab::Section& section, const std::string& path) {
   Cases cases;
-  for (const auto& field : fields) {
-    for (const std::string& value : std::visit(FieldValues<Model>{field}, field.member))
+  for (const lab::FieldInfo& field : section.fields) {
+    for (const std::string& value : values_of(field.value))
       cases.tried.push_back({path + std::string(field.key) + "=" + value});
   }
   return cases;
 }
 
 TEST(Settable, NicFieldsRunAtOddValues) {
-  expect_all_run(field_cases(lab::nic_fields(), "nodes.h0.nics[0].set."), 200);
+  expect_all_run(field_cases(lab::kNicSetKeys, "nodes.h0.nics[0].set."), 200);
 }
 
 TEST(Settable, HostFieldsRunAtOddValues) {
-  expect_all_run(field_cases(lab::host_fields(), "nodes.h0.set."), 80);
+  expect_all_run(field_cases(lab::kHostSetKeys, "nodes.h0.set."), 80);
 }
 
 TEST(Settable, SwitchFieldsRunAtOddValues) {
-  expect_all_run(field_cases(lab::switch_fields(), "nodes.s0.set."), 150);
+  expect_all_run(field_cases(lab::kSwitchSetKeys, "nodes.s0.set."), 150);
 }
 
 TEST(Settable, QosKeysRunAtOddValues) {
   Cases cases;
-  add_keys("qos.", lab::qos_keys(), cases);
-  add_keys("qos.pfc.", lab::pfc_keys(), cases);
-  add_keys("qos.pfc.watchdog.", lab::watchdog_keys(), cases);
-  add_keys("qos.queues.3.", lab::queue_keys(), cases);
-  add_keys("qos.queues.3.ecn.", lab::ecn_keys(), cases);
-  add_keys("qos.groups.3.", lab::group_keys(), cases);
-  add_keys("qos.buffer.", lab::buffer_keys(), cases);
+  add_keys("qos.", lab::kQosKeys, cases);
+  add_keys("qos.pfc.", lab::kPfcKeys, cases);
+  add_keys("qos.pfc.watchdog.", lab::kWatchdogKeys, cases);
+  add_keys("qos.queues.3.", lab::kQueueKeys, cases);
+  add_keys("qos.queues.3.ecn.", lab::kEcnKeys, cases);
+  add_keys("qos.groups.3.", lab::kGroupKeys, cases);
+  add_keys("qos.buffer.", lab::kBufferKeys, cases);
   if (!support::kSanitized) {
-    add_keys("nodes.h1.qos.", lab::qos_keys(), cases);
-    add_keys("nodes.s1.qos.", lab::qos_keys(), cases);
+    add_keys("nodes.h1.qos.", lab::kQosKeys, cases);
+    add_keys("nodes.s1.qos.", lab::kQosKeys, cases);
   }
   expect_all_run(cases, 150);
 }
 
-template <class Parameters>
-void add_parameters(const std::string& algorithm, std::span<const lab::ParameterKey<Parameters>> keys, Cases& cases) {
-  for (const auto& key : keys) {
-    for (std::uint64_t value : {std::uint64_t{0}, key.min, key.min + 1, key.max / 2, key.max - 1, key.max})
+void add_parameters(const std::string& algorithm, const lab::Section& keys, Cases& cases) {
+  for (std::string_view key : keys.keys()) {
+    const lab::ValueInfo& range = keys.find(key)->value;
+    const auto min = static_cast<std::uint64_t>(range.min), max = std::min<std::uint64_t>(range.max, UINT32_MAX);
+    for (std::uint64_t value : {std::uint64_t{0}, min, min + 1, max / 2, max - 1, max})
       cases.tried.push_back({"qos.congestion.algorithm=" + algorithm,
-                             "qos.congestion." + std::string(key.name) + "=" + std::to_string(value)});
+                             "qos.congestion." + std::string(key) + "=" + std::to_string(value)});
   }
 }
 
 TEST(Settable, CongestionParametersRunAtOddValues) {
   Cases cases;
-  add_keys("qos.congestion.",
-           std::vector<std::string_view>{"algorithm", "parameters", "MIN_TIME_BETWEEN_CNPS", "ROCE_CC_PRIO_MASK"},
-           cases);
-  add_parameters("dcqcn", lab::dcqcn_keys(), cases);
-  add_parameters("hpcc", lab::hpcc_keys(), cases);
-  add_parameters("timely", lab::timely_keys(), cases);
-  add_parameters("swift", lab::swift_keys(), cases);
+  lab::Section common = lab::kCongestionKeys;
+  common.parts = {};
+  add_keys("qos.congestion.", common, cases);
+  add_parameters("dcqcn", lab::kDcqcnKeys, cases);
+  add_parameters("hpcc", lab::kHpccKeys, cases);
+  add_parameters("timely", lab::kTimelyKeys, cases);
+  add_parameters("swift", lab::kSwiftKeys, cases);
   expect_all_run(cases, 150);
 }
 
 TEST(Settable, CablePortAndRoutingKeysRunAtOddValues) {
   Cases cases;
-  add_keys("links[0].cable.", lab::cable_keys(), cases);
-  add_keys("links[3].cable.", lab::cable_keys(), cases);
-  add_keys("nodes.h0.nics[0].ports.p0.", lab::port_keys(), cases);
-  add_keys("nodes.s0.ports.swp1.", lab::switch_port_keys(), cases);
-  add_keys("nodes.s0.routing.", lab::routing_keys(), cases);
-  add_keys("", lab::lab_keys(), cases);
+  add_keys("links[0].cable.", lab::kCableKeys, cases);
+  add_keys("links[3].cable.", lab::kCableKeys, cases);
+  add_keys("nodes.h0.nics[0].ports.p0.", lab::kPortKeys, cases);
+  add_keys("nodes.s0.ports.swp1.", lab::kSwitchPortKeys, cases);
+  add_keys("nodes.s0.routing.", lab::kRoutingKeys, cases);
+  add_keys("", lab::kLabKeys, cases);
   expect_all_run(cases, 80);
 }
 
@@ -371,7 +328,9 @@ TEST(Settable, FaultAndWorkloadKeysRunAtOddValues) {
   }
   Cases cases;
   for (const std::string& place : places)
-    add_keys(place, place.starts_with("faults") ? lab::fault_keys() : lab::workload_keys(), cases, Keys::kDependent);
+    add_keys(place,
+             place.starts_with("faults") ? static_cast<const lab::Section&>(lab::kFaultKeys) : lab::kWorkloadKeys,
+             cases, Keys::kDependent);
   expect_all_run(cases, support::kSanitized ? 80 : 300);
 }
 

@@ -1,8 +1,8 @@
 // cable: its kind, length, rate, FEC, latency and error rate. model/links.cc makes a link of it.
 #include <fmt/format.h>
 
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 
 namespace weft::lab {
 namespace {
@@ -42,11 +42,9 @@ CableSpec read_cable(const YamlNode& node, LabContext& context) {
   const std::size_t problems_before = problems.size();
   CableSpec cable;
   cable.place = node.place;
-  const MapReader map(node, "cable", cable_keys(), problems);
-  if (const YamlNode* kind = map.get("kind"))
-    store(cable.kind, read_choice<CableKind>(*kind, "cable kind", cable_words(), problems));
+  const MapReader map(node, "cable", kCableKeys, problems);
+  map.read(kCableKeys, cable);
   if (const YamlNode* length = map.get("length")) {
-    store(cable.length_mm, read_quantity(*length, "cable length", Quantity::kLength, {1, 1'000'000'000}, problems));
     const std::int64_t max_mm = context.catalog.cable(cable.kind).max_length_mm;
     if (cable.length_mm > max_mm) {
       problems.add(length->place,
@@ -62,15 +60,11 @@ CableSpec read_cable(const YamlNode& node, LabContext& context) {
       cable.rate_bps = {*rate_bps, rate->place};
   }
   if (const YamlNode* fec = map.get("fec")) read_fec(*fec, cable, problems);
-  if (const YamlNode* latency = map.get("latency"))
-    store(cable.latency_ps, read_quantity(*latency, "latency", Quantity::kTime, {1, kSecond_ps}, problems));
   if (const YamlNode* rate = map.get("bit_error_rate")) {
-    const auto value = read_number(*rate, "bit_error_rate", problems);
-    if (value && (*value < 0 || *value > kMaxBitErrorRate)) {
+    if (cable.bit_error_rate < 0 || cable.bit_error_rate > kMaxBitErrorRate) {
       problems.add(rate->place, fmt::format("bit_error_rate {} is out of range", rate->text),
                    "it goes from 0 to 1e-3, after FEC; a good link has 1e-15");
     }
-    store(cable.bit_error_rate, value);
   }
   cable.good = problems.size() == problems_before;
   return cable;

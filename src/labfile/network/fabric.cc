@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "model/topology_builder.h"
 #include "wire/mtu.h"
 
@@ -40,13 +40,14 @@ constexpr std::string_view kEverywhere[] = {"template", "host", "cable", "rate"}
 class FabricReader {
  public:
   FabricReader(const YamlNode& node, LabContext& context)
-      : node_(node), context_(context), problems_(context.problems), map_(node, "fabric", fabric_keys(), problems_) {}
+      : node_(node), context_(context), problems_(context.problems), map_(node, "fabric", kFabricKeys, problems_) {}
 
   void read() {
     const std::size_t problems_before = problems_.size();
-    const YamlNode* name = map_.require("template", "template: leaf-spine");
-    const auto shape =
-        name == nullptr ? std::nullopt : read_choice<FabricTemplate>(*name, "template", template_words(), problems_);
+    const YamlNode* name = map_.require("template");
+    const auto shape = name == nullptr
+                           ? std::nullopt
+                           : read_choice<FabricTemplate>(*name, "template", std::span(kTemplateWords), problems_);
     if (!shape) return;
     spec_.shape = *shape;
     spec_.place = spec_.switch_place = name->place;
@@ -65,7 +66,7 @@ class FabricReader {
     for (std::string_view key : keys->required) map_.require(key, fmt::format("{}: 4", key));
     for (const YamlKey& key : node_.keys) {
       if (contains(kEverywhere, key.text) || contains(keys->required, key.text) || contains(keys->optional, key.text) ||
-          !contains(fabric_keys(), key.text))
+          kFabricKeys.find(key.text) == nullptr)
         continue;
       problems_.add(key.place, fmt::format("{} does not go with template {}", key.text, name.text),
                     fmt::format("it takes {}", join_all(*keys)));
@@ -84,15 +85,9 @@ class FabricReader {
   }
 
   void read_counts() {
+    map_.read(kFabricKeys, spec_);
     count("hosts", {spec_.shape == FabricTemplate::kRing ? std::uint64_t{3} : 1, kMostHosts}, spec_.hosts);
-    count("leaves", {1, 4096}, spec_.leaves);
     count("spines", {spec_.shape == FabricTemplate::kRailOptimised ? std::uint64_t{0} : 1, 1024}, spec_.spines);
-    count("uplinks", {1, 64}, spec_.uplinks);
-    count("rails", {1, 16}, spec_.rails);
-    count("k", {2, 128}, spec_.k);
-    count("groups", {2, 1024}, spec_.groups);
-    count("switches", {1, 128}, spec_.switches);
-    count("hosts_per_switch", {1, 128}, spec_.hosts_per_switch);
   }
 
   bool settle_counts() {
@@ -129,10 +124,10 @@ class FabricReader {
   }
 
   void read_host() {
-    const YamlNode* node = map_.require("host", "host: {nic: cx5-100g, mtu: 4200 B}");
+    const YamlNode* node = map_.require("host");
     if (node == nullptr) return;
-    const MapReader map(*node, "host", fabric_host_keys(), problems_);
-    const YamlNode* nic = map.require("nic", "nic: cx5-100g");
+    const MapReader map(*node, "host", kFabricHostKeys, problems_);
+    const YamlNode* nic = map.require("nic");
     const auto name = nic == nullptr ? std::nullopt : read_text(*nic, "nic", problems_);
     if (name) spec_.nic = context_.catalog.nic(*name);
     if (name && spec_.nic == nullptr) {
@@ -197,7 +192,6 @@ class FabricReader {
     spec_.uplink_cable = spec_.cable;
     if (const YamlNode* node = map_.get("uplink_cable")) spec_.uplink_cable = read_cable(*node, context_);
     if (const YamlNode* node = map_.get("uplink_lag")) {
-      store(spec_.uplink_lag, read_bool(*node, "uplink_lag", problems_));
       if (spec_.uplink_lag && spec_.uplinks < 2)
         problems_.add(node->place, "uplink_lag joins the cables between two switches, and there is one",
                       "write uplinks: 2 or more, or leave uplink_lag out");

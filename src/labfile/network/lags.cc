@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "text/units.h"
 
 namespace weft::lab {
@@ -103,10 +103,12 @@ void check_lag_balancing(LabContext& context, const YamlNode* routing) {
     if (balancing == fabric::Balancing::kEcmp) continue;
     const YamlNode* own = context.sections_of(name).routing;
     const YamlNode* written = own != nullptr && own->find("balancing") != nullptr ? own : routing;
-    context.problems.add(written == nullptr ? node.place : written->find("balancing")->place,
-                         fmt::format("{} has a LAG and balancing: {}", name, word_of(balancing_words(), balancing)),
-                         "the member of a LAG is chosen by hash: write balancing: ecmp, or leave out lag, so that each "
-                         "cable is a path");
+    context.problems.add(
+        written == nullptr ? node.place : written->find("balancing")->place,
+        fmt::format("{} has a LAG and balancing: {}", name,
+                    *field_text(*kRoutingKeys.find("balancing"), &context.lab.switches[node.index].routing)),
+        "the member of a LAG is chosen by hash: write balancing: ecmp, or leave out lag, so that each "
+        "cable is a path");
     return;
   }
 }

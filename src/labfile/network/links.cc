@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "labfile/lab_fields.h"
 #include "labfile/network/lags.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {
@@ -17,10 +17,10 @@ class LinkReader {
   LinkReader(LabContext& context, LagReader& lags) : context_(context), problems_(context.problems), lags_(lags) {}
 
   void read(const YamlNode& node) {
-    const MapReader map(node, fmt::format("links[{}]", context_.lab.links.size()), link_keys(), problems_);
+    const MapReader map(node, fmt::format("links[{}]", context_.lab.links.size()), kLinkKeys, problems_);
     LinkConfig link;
     link.a = link.b = kNoPort;
-    const YamlNode* endpoints = map.require("endpoints", "endpoints: [\"vm00:p0\", \"vm01:p0\"]");
+    const YamlNode* endpoints = map.require("endpoints");
     const bool joined = endpoints != nullptr && read_endpoints(*endpoints, link);
     context_.links_complete = context_.links_complete && joined;
     const YamlNode* written = map.get("cable");

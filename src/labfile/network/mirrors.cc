@@ -1,28 +1,21 @@
 // `mirrors:` of a lab: SPAN and ERSPAN sessions of switches.
 #include <fmt/format.h>
 
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 
 namespace weft::lab {
 namespace {
 
-constexpr std::uint64_t kMaxSession = 1023;  // 10 bits of the ERSPAN header
-
 void read_mirror(const YamlNode& node, std::size_t number, LabContext& context) {
   ProblemList& problems = context.problems;
-  const MapReader map(node, fmt::format("mirrors[{}]", number), mirror_keys(), problems);
+  const MapReader map(node, fmt::format("mirrors[{}]", number), kMirrorKeys, problems);
   if (!map.ok()) return;
   MirrorConfig mirror;
   mirror.session = static_cast<std::uint16_t>(number + 1);
-  const YamlNode* port = map.require("port", "port: \"leaf0:swp1\"");
+  const YamlNode* port = map.require("port");
   const PortState* state = port == nullptr ? nullptr : read_port(*port, "port", context);
-  if (const YamlNode* value = map.get("direction"))
-    store(mirror.direction, read_choice<MirrorDirection>(*value, "direction", mirror_direction_words(), problems));
-  if (const YamlNode* value = map.get("as"))
-    store(mirror.kind, read_choice<MirrorKind>(*value, "as", mirror_words(), problems));
-  if (const YamlNode* value = map.get("session"))
-    store(mirror.session, read_unsigned(*value, "session", {1, kMaxSession}, problems));
+  map.read(kMirrorKeys, mirror);
   const YamlNode* to = map.get("to");
   if (mirror.kind == MirrorKind::kSpan && to != nullptr)
     problems.add(to->place, "SPAN has no collector", "leave out to, or take as: erspan2");

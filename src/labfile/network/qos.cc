@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "base/figures.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "model/qos_check.h"
+#include "model/qos_fields.h"
+#include "model/qos_words.h"
 #include "text/units.h"
 #include "text/yaml_walk.h"
 
@@ -16,13 +18,11 @@ using fabric::FlowControl;
 using fabric::kClasses;
 
 constexpr std::uint64_t kMaxDscp = 63, kMaxClass = kClasses - 1;
-constexpr Range<std::int64_t> kBufferSizes{0, std::int64_t{1} << 40};
-constexpr Range<std::int64_t> kTimes{kMicrosecond_ps, 3600 * kSecond_ps};
 
 class QosReader {
  public:
   QosReader(const YamlNode& node, QosContract& contract, ProblemList& problems)
-      : map_(node, "qos", qos_keys(), problems), contract_(contract), device_(contract.device), problems_(problems) {}
+      : map_(node, "qos", kQosKeys, problems), contract_(contract), device_(contract.device), problems_(problems) {}
 
   void read() {
     if (!map_.ok()) return;
@@ -30,7 +30,8 @@ class QosReader {
       if (const auto profile = read_choice<QosProfile>(*node, "profile", profile_words(), problems_))
         contract_ = qos_profile(*profile, map_.place());
     }
-    read_host();
+    map_.read(kQosKeys, contract_);
+    note_places();
     read_maps();
     if (const YamlNode* node = map_.get("pfc")) read_pfc(*node);
     each_class("queues", [&](const YamlNode& node, std::uint8_t queue) { read_queue(node, queue); });
@@ -40,32 +41,19 @@ class QosReader {
   }
 
  private:
-  template <class Target>
-  bool number(const MapReader& map, std::string_view key, Range<std::uint64_t> range, Target& target) {
-    const YamlNode* node = map.get(key);
-    return node != nullptr && store(target, read_unsigned(*node, key, range, problems_));
-  }
-
-  void read_host() {
-    nic::PortQos& host = contract_.host;
-    number(map_, "dscp", {0, kMaxDscp}, host.dscp);
-    number(map_, "priority", {0, kMaxClass}, host.priority);
-    number(map_, "cnp_dscp", {0, kMaxDscp}, host.cnp_dscp);
-    number(map_, "cnp_priority", {0, kMaxClass}, host.cnp_priority);
-    if (const YamlNode* node = map_.get("ecn")) store(host.ect, read_bool(*node, "ecn", problems_));
-    for (std::string_view key : {"priority", "dscp"}) {
-      if (const YamlNode* node = map_.get(key)) contract_.places.priority = node->place;
-    }
-    for (std::string_view key : {"cnp_priority", "cnp_dscp"}) {
-      if (const YamlNode* node = map_.get(key)) contract_.places.cnp = node->place;
+  void note_places() {
+    QosPlaces& places = contract_.places;
+    const std::pair<std::string_view, Place*> kPlaces[] = {{"priority", &places.priority},
+                                                           {"dscp", &places.priority},
+                                                           {"cnp_priority", &places.cnp},
+                                                           {"cnp_dscp", &places.cnp},
+                                                           {"trust", &places.trust}};
+    for (const auto& [key, place] : kPlaces) {
+      if (const YamlNode* node = map_.get(key)) *place = node->place;
     }
   }
 
   void read_maps() {
-    if (const YamlNode* node = map_.get("trust")) {
-      contract_.places.trust = node->place;
-      store(device_.trust, read_choice<fabric::Trust>(*node, "trust", trust_words(), problems_));
-    }
     if (const YamlNode* node = map_.get("dscp_to_priority")) read_dscp_map(*node);
     const auto class_map = [&](std::string_view key, std::array<std::uint8_t, kClasses>& target) {
       each_class(key, [&](const YamlNode& node, std::uint8_t priority) {
@@ -106,27 +94,18 @@ class QosReader {
 
   void read_pfc(const YamlNode& node) {
     contract_.places.pfc = node.place;
-    const MapReader map(node, "pfc", pfc_keys(), problems_);
-    std::optional<FlowControl> mode;
-    if (const YamlNode* value = map.get("mode"))
-      mode = read_choice<FlowControl>(*value, "mode", flow_control_words(), problems_);
-    if (const YamlNode* value = map.get("priorities")) {
-      contract_.places.pfc = value->place;
-      contract_.lossless_priorities = 0;
-      const auto* list = read_list(*value, "priorities", problems_);
-      for (const YamlNode& item : list == nullptr ? std::vector<YamlNode>{} : *list) {
-        if (const auto priority = read_unsigned(item, "priority", {0, kMaxClass}, problems_))
-          contract_.lossless_priorities = static_cast<std::uint8_t>(contract_.lossless_priorities | 1U << *priority);
-      }
-      if (!mode && device_.flow_control == FlowControl::kNone) mode = FlowControl::kPfc;
-    }
-    if (mode) device_.flow_control = *mode;
-    if (mode == FlowControl::kNone && map.get("priorities") == nullptr) contract_.lossless_priorities = 0;
-    if (device_.flow_control != FlowControl::kNone && contract_.lossless_priorities == 0 &&
-        map.get("priorities") == nullptr) {
+    const MapReader map(node, "pfc", kPfcKeys, problems_);
+    map.read(kPfcKeys, contract_);
+    const YamlNode* priorities = map.get("priorities");
+    if (priorities != nullptr) {
+      contract_.places.pfc = priorities->place;
+      if (map.get("mode") == nullptr && device_.flow_control == FlowControl::kNone)
+        device_.flow_control = FlowControl::kPfc;
+    } else if (device_.flow_control == FlowControl::kNone) {
+      if (map.get("mode") != nullptr) contract_.lossless_priorities = 0;
+    } else if (contract_.lossless_priorities == 0) {
       contract_.lossless_priorities = static_cast<std::uint8_t>(1U << contract_.host.priority);
     }
-    number(map, "quanta", {1, 0xffff}, device_.pause_quanta);
     if (const YamlNode* value = map.get("watchdog")) read_watchdog(*value);
   }
 
@@ -134,29 +113,14 @@ class QosReader {
     fabric::WatchdogConfig& watchdog = device_.watchdog;
     contract_.places.watchdog = node.place;
     watchdog.enabled = !is_off(node);
-    if (!watchdog.enabled) return;
-    const MapReader map(node, "watchdog", watchdog_keys(), problems_);
-    const auto time = [&](std::string_view key, Time_ps& target) {
-      if (const YamlNode* value = map.get(key))
-        store(target, read_quantity(*value, key, Quantity::kTime, kTimes, problems_));
-    };
-    time("detection", watchdog.detection_ps);
-    time("restoration", watchdog.restoration_ps);
-    time("poll", watchdog.poll_ps);
-    if (const YamlNode* value = map.get("action"))
-      store(watchdog.action, read_choice<fabric::WatchdogAction>(*value, "action", watchdog_words(), problems_));
+    if (watchdog.enabled) MapReader(node, "watchdog", kWatchdogKeys, problems_).read(kWatchdogKeys, watchdog);
   }
 
   void read_queue(const YamlNode& node, std::uint8_t index) {
     fabric::QueueConfig& queue = device_.queues[index];
     contract_.places.queues[index] = node.place;
-    const MapReader map(node, fmt::format("queue {}", index), queue_keys(), problems_);
-    if (const YamlNode* value = map.get("scheduling"))
-      store(queue.scheduling, read_choice<fabric::Scheduling>(*value, "scheduling", scheduling_words(), problems_));
-    number(map, "weight", {1, 100}, queue.weight);
-    exponent(map, queue.alpha_exponent);
-    if (const YamlNode* value = map.get("reserved"))
-      store(queue.reserved_B, read_quantity(*value, "reserved", Quantity::kSize, kBufferSizes, problems_));
+    const MapReader map(node, fmt::format("queue {}", index), kQueueKeys, problems_);
+    map.read(kQueueKeys, queue);
     if (const YamlNode* value = map.get("ecn")) read_ecn(*value, index, queue.ecn);
   }
 
@@ -164,76 +128,30 @@ class QosReader {
     contract_.places.queues[index] = node.place;
     ecn.enabled = !is_off(node);
     if (!ecn.enabled) return;
-    const bool is_new = ecn.max_B == 0;
-    const MapReader map(node, "ecn", ecn_keys(), problems_);
-    const auto size = [&](std::string_view key, std::int64_t& target) {
-      const YamlNode* value = is_new ? map.require(key, fmt::format("{}: 150 kB", key)) : map.get(key);
-      if (value != nullptr) store(target, read_quantity(*value, key, Quantity::kSize, kBufferSizes, problems_));
-    };
-    size("min", ecn.min_B);
-    size("max", ecn.max_B);
-    if (is_new) ecn.probability_ppb = 1'000'000'000;
-    if (const YamlNode* value = map.get("probability"))
-      store(ecn.probability_ppb,
-            read_quantity(*value, "probability", Quantity::kProbability, {1, 1'000'000'000}, problems_));
-    number(map, "average", {0, 15}, ecn.weight_exponent);
-    if (const YamlNode* value = map.get("mark"))
-      store(ecn.at_enqueue, read_choice<bool>(*value, "mark", mark_words(), problems_));
-    if (const YamlNode* value = map.get("not_ect"))
-      store(ecn.drops_not_ect, read_choice<bool>(*value, "not_ect", not_ect_words(), problems_));
+    const MapReader map(node, "ecn", kEcnKeys, problems_);
+    if (ecn.max_B == 0) {
+      for (std::string_view key : {"min", "max"}) map.require(key, fmt::format("{}: 150 kB", key));
+      ecn.probability_ppb = 1'000'000'000;
+    }
+    map.read(kEcnKeys, ecn);
     if (ecn.max_B > 0 && ecn.min_B > ecn.max_B) {
       problems_.add(
           node.place,
-          fmt::format("ecn of queue {}: min {} is above max {}", index, format_quantity(ecn.min_B, Quantity::kSize),
-                      format_quantity(ecn.max_B, Quantity::kSize)),
+          fmt::format("ecn of queue {}: min {} is above max {}", index, size_text(ecn.min_B), size_text(ecn.max_B)),
           "marking begins at min and is certain at max: swap them");
     }
   }
 
   void read_group(const YamlNode& node, std::uint8_t index) {
-    GroupWish& wish = contract_.groups[index];
     contract_.places.groups[index] = node.place;
-    const MapReader map(node, fmt::format("group {}", index), group_keys(), problems_);
-    if (const YamlNode* value = map.get("lossless")) store(wish.lossless, read_bool(*value, "lossless", problems_));
-    exponent(map, device_.groups[index].alpha_exponent);
-    automatic(map, "reserved", wish.reserved_B);
-    automatic(map, "xon", wish.xon_B);
-    automatic(map, "xon_offset", wish.xon_offset_B);
-    automatic(map, "headroom", wish.headroom_B);
+    const MapReader map(node, fmt::format("group {}", index), kGroupKeys, problems_);
+    map.read(kGroupKeys, device_.groups[index]);
+    map.read(kGroupWishKeys, contract_.groups[index]);
   }
 
   void read_buffer(const YamlNode& node) {
     contract_.places.buffer = node.place;
-    const MapReader map(node, "buffer", buffer_keys(), problems_);
-    automatic(map, "ingress_pool", contract_.ingress_pool_B);
-    automatic(map, "egress_pool", contract_.egress_pool_B);
-    automatic(map, "headroom_pool", contract_.headroom_pool_B);
-  }
-
-  // A size, or `auto`: as the model has it.
-  void automatic(const MapReader& map, std::string_view key, std::optional<std::int64_t>& target) {
-    const YamlNode* node = map.get(key);
-    if (node == nullptr) return;
-    if (node->is_scalar() && node->text == "auto") {
-      target.reset();
-    } else {
-      store(target, read_quantity(*node, key, Quantity::kSize, kBufferSizes, problems_));
-    }
-  }
-
-  // alpha: -3 to 7, of 2^n.
-  void exponent(const MapReader& map, std::int8_t& target) {
-    constexpr std::uint64_t kLargest = 8;
-    const YamlNode* node = map.get("alpha");
-    if (node == nullptr) return;
-    const bool negative = node->is_scalar() && node->text.starts_with('-');
-    const auto value = parse_unsigned(std::string_view(node->text).substr(negative ? 1 : 0));
-    if (!value || *value > kLargest) {
-      problems_.add(node->place, fmt::format("alpha {} is not an exponent", in_quotes(node->text)),
-                    "write n of 2^n, from -8 to 8: 0 allows as much as is free, 3 eight times that");
-      return;
-    }
-    target = static_cast<std::int8_t>(negative ? -static_cast<int>(*value) : static_cast<int>(*value));
+    MapReader(node, "buffer", kBufferKeys, problems_).read(kBufferKeys, contract_);
   }
 
   template <class Function>

@@ -4,12 +4,10 @@
 
 #include <algorithm>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 
 namespace weft::lab {
 namespace {
-
-constexpr Range<std::int64_t> kRoutingTimes{1, 3600 * kSecond_ps};
 
 // Every port of the host, or the one that is named.
 std::vector<PortRef> read_destination(const YamlNode& node, LabContext& context) {
@@ -32,22 +30,12 @@ std::vector<PortRef> read_destination(const YamlNode& node, LabContext& context)
 }  // namespace
 
 bool read_routing(const YamlNode& node, fabric::RoutingConfig& config, ProblemList& problems) {
-  const MapReader map(node, "routing", routing_keys(), problems);
-  if (const YamlNode* value = map.get("balancing"))
-    store(config.balancing, read_choice<fabric::Balancing>(*value, "balancing", balancing_words(), problems));
-  if (const YamlNode* value = map.get("hash"))
-    store(config.hash_dest_qp, read_choice<bool>(*value, "hash", hash_words(), problems));
-  if (const YamlNode* value = map.get("lag_hash"))
-    store(config.lag_hash_ports, read_choice<bool>(*value, "lag_hash", lag_hash_words(), problems));
+  const MapReader map(node, "routing", kRoutingKeys, problems);
+  map.read(kRoutingKeys, config);
   if (const YamlNode* value = map.get("offload")) {
     if (const auto offload = read_bool(*value, "offload", problems)) config.cpu_forwarding = !*offload;
   }
-  if (const YamlNode* value = map.get("flowlet_gap"))
-    store(config.flowlet_gap_ps, read_quantity(*value, "flowlet_gap", Quantity::kTime, kRoutingTimes, problems));
-  if (const YamlNode* value = map.get("convergence"))
-    store(config.convergence_ps, read_quantity(*value, "convergence", Quantity::kTime, kRoutingTimes, problems));
-  const YamlNode* seed = map.get("hash_seed");
-  return seed != nullptr && store(config.hash_seed, read_unsigned(*seed, "hash_seed", {0, UINT32_MAX}, problems));
+  return map.get("hash_seed") != nullptr;
 }
 
 void read_routes(const YamlNode& node, const NodeState& state, LabContext& context) {
@@ -55,9 +43,9 @@ void read_routes(const YamlNode& node, const NodeState& state, LabContext& conte
   if (list == nullptr) return;
   SwitchConfig& device = context.lab.switches[state.index];
   for (std::size_t i = 0; i < list->size(); ++i) {
-    const MapReader map((*list)[i], fmt::format("routes[{}]", i), route_keys(), context.problems);
-    const YamlNode* to = map.require("to", "to: h3");
-    const YamlNode* via = map.require("via", "via: [swp1]");
+    const MapReader map((*list)[i], fmt::format("routes[{}]", i), kRouteKeys, context.problems);
+    const YamlNode* to = map.require("to");
+    const YamlNode* via = map.require("via");
     const auto* names = via == nullptr ? nullptr : read_list(*via, "via", context.problems);
     std::vector<std::uint32_t> ports;
     for (const YamlNode& name : names == nullptr ? std::vector<YamlNode>{} : *names) {

@@ -1,17 +1,16 @@
 // The traffic class of a workload: `dscp` or `priority`.
 #include <fmt/format.h>
 
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
 
 namespace weft::lab {
 
 void read_traffic_class(const MapReader& map, std::span<const PortRef> ends, WorkloadConfig& workload,
                         LabContext& context) {
-  constexpr std::uint64_t kLastDscp = 63, kLastPriority = 7;
   const YamlNode *dscp = map.get("dscp"), *priority = map.get("priority");
-  if (dscp != nullptr) store(workload.dscp, read_unsigned(*dscp, "dscp", {0, kLastDscp}, context.problems));
+  map.read(kClassKeys, workload);
   if (priority == nullptr) return;
-  store(workload.priority, read_unsigned(*priority, "priority", {0, kLastPriority}, context.problems));
   for (const PortRef& end : ends) {
     const HostConfig& host = context.lab.hosts[end.host];
     if (!workload.priority || !host.qos.trust_dscp) continue;

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 
 namespace weft::lab {
@@ -66,7 +66,7 @@ void check_stress(const YamlNode& node, std::uint32_t stress, const std::vector<
 }  // namespace
 
 void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems) {
-  const MapReader map(node, fmt::format("cpu of {}", host.name), cpu_keys(), problems);
+  const MapReader map(node, fmt::format("cpu of {}", host.name), kCpuKeys, problems);
   host::CpuUse& use = host.cpu;
   const auto list = [&](std::string_view key, std::vector<std::uint32_t>& target) {
     const YamlNode* given = map.get(key);
@@ -85,7 +85,7 @@ void read_cpu_use(const YamlNode& node, HostConfig& host, ProblemList& problems)
     }
   }
   if (const YamlNode* stress = map.get("stress")) {
-    store(use.stress, read_unsigned(*stress, "stress", {0, kMostStress}, problems));
+    map.read(kCpuKeys, "stress", use);
     check_stress(*stress, use.stress, use.isolated, host.model, problems);
   }
 }
@@ -131,8 +131,7 @@ bool WorkloadReading::bind_end(std::string_view what, const YamlNode& node, cons
 void WorkloadReading::read_load() {
   const YamlNode* node = map.get("cpu");
   if (node == nullptr) return;
-  constexpr std::string_view kKeys[] = {"stress", "isolated"};
-  const MapReader load(*node, fmt::format("cpu of {}", workload.name), kKeys, problems);
+  const MapReader load(*node, fmt::format("cpu of {}", workload.name), kLoadKeys, problems);
   if (!load.ok()) return;
   if (workload.start_ps) {
     problems.add(node->place, "cpu of a workload with start: others would run with it too",

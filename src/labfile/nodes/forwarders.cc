@@ -5,8 +5,8 @@
 
 #include "base/nearest.h"
 #include "catalog/model_fields.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 
 namespace weft::lab {
 namespace {
@@ -44,15 +44,11 @@ fabric::SwitchModel as_switch(const ForwarderModel& model) {
 class QdiscReader {
  public:
   QdiscReader(const YamlNode& node, ProblemList& problems)
-      : node_(node), map_(node, "qdisc", qdisc_keys(), problems), problems_(problems) {}
+      : node_(node), map_(node, "qdisc", kQdiscKeys, problems), problems_(problems) {}
 
   std::optional<QdiscConfig> read() {
     const std::size_t before = problems_.size();
-    const YamlNode* kind = map_.require("kind", "kind: red, or kind: pfifo");
-    if (kind == nullptr) return std::nullopt;
-    const auto word = read_choice<QdiscKind>(*kind, "kind", qdisc_words(), problems_);
-    if (!word) return std::nullopt;
-    qdisc_.kind = *word;
+    if (!map_.read(kQdiscKeys, "kind", qdisc_)) return std::nullopt;
     if (qdisc_.kind == QdiscKind::kRed) {
       read_red();
     } else {
@@ -62,12 +58,8 @@ class QdiscReader {
   }
 
  private:
-  bool size(std::string_view key, std::int64_t& target, const YamlNode* value) {
-    return value != nullptr && store(target, read_quantity(*value, key, Quantity::kSize, kQdiscSizes, problems_));
-  }
-
   void read_pfifo() {
-    for (std::string_view key : qdisc_keys()) {
+    for (std::string_view key : kQdiscKeys.keys()) {
       const YamlNode* value = key == "kind" || key == "limit" ? nullptr : map_.get(key);
       if (value != nullptr)
         problems_.add(value->place, fmt::format("{} is a parameter of red, and this is a pfifo", key),
@@ -79,27 +71,20 @@ class QdiscReader {
 
   void read_red() {
     const std::size_t before = problems_.size();
-    size("limit", qdisc_.limit, map_.require("limit", "limit: 2 MB"));
-    size("avpkt", qdisc_.avpkt_B, map_.require("avpkt", "avpkt: 1500 B"));
-    size("max", qdisc_.max_B, map_.require("max", "max: 200 kB"));
+    if (const YamlNode* value = map_.require("limit", "limit: 2 MB"))
+      store(qdisc_.limit, read_quantity(*value, "limit", Quantity::kSize, kQdiscSizes, problems_));
+    need("avpkt", "avpkt: 1500 B");
+    need("max", "max: 200 kB");
     if (problems_.size() != before) return;
     qdisc_.min_B = qdisc_.max_B / 3;
-    size("min", qdisc_.min_B, map_.get("min"));
     qdisc_.probability_ppb = kDefaultProbability_ppb;
-    if (const YamlNode* value = map_.get("probability"))
-      store(qdisc_.probability_ppb,
-            read_quantity(*value, "probability", Quantity::kProbability, {1, 1'000'000'000}, problems_));
     qdisc_.bandwidth_bps = kDefaultBandwidth_bps;
-    if (const YamlNode* value = map_.get("bandwidth"))
-      store(qdisc_.bandwidth_bps,
-            read_quantity(*value, "bandwidth", Quantity::kBitRate, {1000, 1'000'000'000'000}, problems_));
-    if (const YamlNode* value = map_.get("ecn")) store(qdisc_.ecn, read_bool(*value, "ecn", problems_));
+    for (std::string_view key : {"min", "probability", "bandwidth", "ecn"}) map_.read(kQdiscKeys, key, qdisc_);
     if (problems_.size() != before) return;
     check_thresholds();
     qdisc_.burst = std::max<std::int64_t>(1, fabric::red_default_burst(qdisc_));
     const YamlNode* burst = map_.get("burst");
-    if (burst != nullptr)
-      store(qdisc_.burst, read_quantity(*burst, "burst", Quantity::kPackets, kPacketCounts, problems_));
+    map_.read(kQdiscKeys, "burst", qdisc_);
     if (problems_.size() == before && fabric::red_weight_exponent(qdisc_) < 0) {
       problems_.add(burst != nullptr ? burst->place : node_.place,
                     fmt::format("burst {} is too small for min {} B with packets of {} B", qdisc_.burst, qdisc_.min_B,
@@ -107,6 +92,11 @@ class QdiscReader {
                     fmt::format("tc takes a burst above min / avpkt: write burst: {} packets or more",
                                 qdisc_.min_B / qdisc_.avpkt_B + 1));
     }
+  }
+
+  void need(std::string_view key, std::string_view example) {
+    map_.require(key, example);
+    map_.read(kQdiscKeys, key, qdisc_);
   }
 
   void check_thresholds() {
@@ -149,7 +139,7 @@ void read_forwarder_ports(const YamlNode& node, const std::string& name, NodeSta
   SwitchConfig& device = context.lab.switches[state.index];
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
     const PortState* port = find_port(state, name, node.keys[i].text, node.keys[i].place, context);
-    const MapReader map(node.children[i], "port " + node.keys[i].text, forwarder_port_keys(), problems);
+    const MapReader map(node.children[i], "port " + node.keys[i].text, kForwarderPortKeys, problems);
     if (port == nullptr) continue;
     fabric::ForwarderPort& own = device.forwarder->ports[port->ref.port];
     if (const YamlNode* mtu = map.get("mtu"))
@@ -165,9 +155,9 @@ void read_forwarder_ports(const YamlNode& node, const std::string& name, NodeSta
 void read_forwarder(const YamlNode& node, NodeState& state, LabContext& context) {
   ProblemList& problems = context.problems;
   const std::string name = context.lab.switches[state.index].name;
-  const MapReader map(node, "forwarder " + name, forwarder_keys(), problems);
+  const MapReader map(node, "forwarder " + name, kForwarderKeys, problems);
   state.complete = false;
-  const YamlNode* model_name = map.require("model", "model: linux-bridge-25g");
+  const YamlNode* model_name = map.require("model");
   const auto text = model_name == nullptr ? std::nullopt : read_text(*model_name, "model", problems);
   if (!text) return;
   const ForwarderModel* known = context.catalog.forwarder(*text);

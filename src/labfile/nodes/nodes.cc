@@ -7,8 +7,8 @@
 #include "base/nearest.h"
 #include "catalog/link_rules.h"
 #include "catalog/model_fields.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "text/yaml_walk.h"
 #include "wire/mtu.h"
 
@@ -21,7 +21,6 @@ constexpr Time_ps kHandOver_ps = ns(500);
 constexpr std::int64_t kMaxOutsideMtu_B = 9000;
 constexpr std::int64_t kMinIpv4Mtu_B = 68;    // RFC 791
 constexpr std::int64_t kMinIpv6Mtu_B = 1280;  // RFC 8200 section 5; Linux turns IPv6 off below
-constexpr std::uint64_t kMaxVlan = 4094;      // 802.1Q: 0 and 4095 are reserved
 
 // Why an address cannot be given to a port, or nothing.
 std::string_view not_a_host_address(const IpAddress& address, std::uint32_t prefix_bits) {
@@ -51,14 +50,14 @@ class HostReader {
       : context_(context), problems_(context.problems), state_(state), host_(host) {}
 
   void read(const YamlNode& node) {
-    const MapReader map(node, "node " + host_.name, node_keys(), problems_);
+    const MapReader map(node, "node " + host_.name, kHostKeys, problems_);
     state_.complete = map.ok();
     if (!map.ok()) return;
     context_.sections[host_.name].qos = map.get("qos");
     read_host_profile(map);
     read_places(map, host_, context_);
     if (const YamlNode* pages = map.get("hugepages")) read_huge_pages(*pages, host_, problems_);
-    const YamlNode* nics = map.require("nics", "nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.1/24}}}]");
+    const YamlNode* nics = map.require("nics");
     const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
     state_.complete = list != nullptr;
     if (list == nullptr) return;
@@ -68,18 +67,17 @@ class HostReader {
   }
 
   void read_virtual_machine(const YamlNode& node) {
-    const MapReader map(node, "node " + host_.name, vm_keys(), problems_);
+    const MapReader map(node, "node " + host_.name, kVmKeys, problems_);
     if (!map.ok() || !read_vm(map, host_, context_)) return;
     context_.sections[host_.name].qos = map.get("qos");
-    const YamlNode* nics =
-        map.require("nics", "nics: [{of: slot1, function: vf, ports: {p0: {address: 10.0.0.1/24}}}]");
+    const YamlNode* nics = map.require("nics");
     const auto* list = nics == nullptr ? nullptr : read_list(*nics, "nics", problems_);
     state_.complete = list != nullptr;
     if (list == nullptr) return;
     for (const YamlNode& item : *list) {
       const auto index = static_cast<std::uint32_t>(host_.nics.size());
       NicConfig& nic = host_.nics.emplace_back();
-      const MapReader keys(item, fmt::format("nics[{}]", index), vm_nic_keys(), problems_);
+      const MapReader keys(item, fmt::format("nics[{}]", index), kVmNicKeys, problems_);
       const bool known = keys.ok() && read_vm_nic(keys, host_, nic, context_);
       read_ports(keys, index, nic, known);
       state_.complete = state_.complete && known;
@@ -88,7 +86,7 @@ class HostReader {
 
   // A node whose port is all that it has.
   void read_outside_node(const YamlNode& node) {
-    const MapReader map(node, "node " + host_.name, outside_keys(), problems_);
+    const MapReader map(node, "node " + host_.name, kOutsideKeys, problems_);
     state_.complete = map.ok();
     if (!map.ok()) return;
     context_.sections[host_.name].qos = map.get("qos");
@@ -104,7 +102,7 @@ class HostReader {
     PortConfig& port = host_.nics.back().ports.emplace_back();
     port.name = "p0";
     const std::size_t problems_before = problems_.size();
-    map.require("address", "address: 10.0.0.1/24");
+    map.require("address");
     read_port(map, host_.nics.back(), true);
     state_.ports.try_emplace(
         port.name, PortState{{state_.index, 0, 0}, state_.place, problems_.size() == problems_before, {}, {}});
@@ -127,7 +125,7 @@ class HostReader {
   void read_nic(const YamlNode& node) {
     const auto index = static_cast<std::uint32_t>(host_.nics.size());
     NicConfig& nic = host_.nics.emplace_back();
-    const MapReader map(node, fmt::format("nics[{}]", index), nic_keys(), problems_);
+    const MapReader map(node, fmt::format("nics[{}]", index), kNicKeys, problems_);
     const bool model_known = read_model(map, nic);
     if (map.ok()) read_nic_slot(map, host_, nic, context_);
     // All of it may be a virtual machine's.
@@ -171,7 +169,7 @@ class HostReader {
   }
 
   bool read_model(const MapReader& map, NicConfig& nic) {
-    const YamlNode* node = map.require("model", "model: cx5-100g");
+    const YamlNode* node = map.require("model");
     const auto name = node == nullptr ? std::nullopt : read_text(*node, "model", problems_);
     const nic::NicModel* model = name ? context_.catalog.nic(*name) : nullptr;
     if (name && model == nullptr) {
@@ -214,7 +212,7 @@ class HostReader {
   // False when something is wrong with what the checks of links build on.
   bool read_port_config(const YamlNode& node, const std::string& name, NicConfig& nic, bool model_known) {
     const std::size_t problems_before = problems_.size();
-    read_port(MapReader(node, "port " + name, port_keys(), problems_), nic, model_known);
+    read_port(MapReader(node, "port " + name, kPortKeys, problems_), nic, model_known);
     return problems_.size() == problems_before;
   }
 
@@ -222,10 +220,7 @@ class HostReader {
     PortConfig& port = nic.ports.back();
     if (const YamlNode* address = map.get("address")) read_address(*address, port);
     if (const YamlNode* mtu = map.get("mtu")) read_mtu(*mtu, nic, port, model_known);
-    if (const YamlNode* vlan = map.get("vlan")) {
-      if (const auto id = read_unsigned(*vlan, "vlan", {1, kMaxVlan}, problems_))
-        port.vlan = static_cast<std::uint16_t>(*id);
-    }
+    map.read(kPortKeys, "vlan", port);
   }
 
   void read_address(const YamlNode& node, PortConfig& port) {
@@ -279,18 +274,11 @@ class HostReader {
   HostConfig& host_;
 };
 
-enum class NodeKind : std::uint8_t { kHost, kVm, kSwitch, kForwarder, kOutside };
-
 std::optional<NodeKind> read_kind(const YamlNode& node, const std::string& name, ProblemList& problems) {
-  constexpr Word<NodeKind> kKinds[] = {{"host", NodeKind::kHost},
-                                       {"vm", NodeKind::kVm},
-                                       {"switch", NodeKind::kSwitch},
-                                       {"forwarder", NodeKind::kForwarder},
-                                       {"outside", NodeKind::kOutside}};
   const YamlNode* kind = node.find("kind");
-  if (kind != nullptr) return read_choice<NodeKind>(*kind, "kind", kKinds, problems);
+  if (kind != nullptr) return read_choice<NodeKind>(*kind, "kind", std::span(kNodeKindWords), problems);
   if (!node.is_map()) {
-    const MapReader map(node, "node " + name, node_keys(), problems);  // says so
+    const MapReader map(node, "node " + name, kHostKeys, problems);  // says so
     return std::nullopt;
   }
   problems.add(node.place, fmt::format("node {} has no \"kind\"", name),
@@ -307,8 +295,7 @@ void change_fabric_node(const YamlNode& node, const std::string& name, NodeState
     read_switch(node, state, context);
     return;
   }
-  constexpr std::string_view kKeys[] = {"set", "cpu", "qos"};
-  const MapReader map(node, fmt::format("{}, a host of the fabric,", name), kKeys, context.problems);
+  const MapReader map(node, fmt::format("{}, a host of the fabric,", name), kFabricNodeKeys, context.problems);
   if (const YamlNode* set = map.get("set")) apply_set(*set, context.lab.hosts[state.index].model, context.problems);
   if (const YamlNode* cpu = map.get("cpu")) read_cpu_use(*cpu, context.lab.hosts[state.index], context.problems);
   context.sections[name].qos = map.get("qos");

@@ -3,8 +3,8 @@
 
 #include <charconv>
 
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {
@@ -60,7 +60,7 @@ void read_outside(const MapReader& map, OutsideConfig& outside, ProblemList& pro
                  "write either tap: weft0 or udp: {listen: 127.0.0.1:7001, peer: 127.0.0.1:7002}");
   }
   if (udp != nullptr) {
-    const MapReader ends(*udp, "udp", udp_keys(), problems);
+    const MapReader ends(*udp, "udp", kUdpKeys, problems);
     if (ends.ok()) {
       read_udp_address(ends, "listen", outside.listen, problems);
       read_udp_address(ends, "peer", outside.peer, problems);

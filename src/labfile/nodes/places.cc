@@ -6,8 +6,8 @@
 
 #include "base/nearest.h"
 #include "catalog/host_layout.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 #include "spec/card_slot.h"
 
@@ -15,19 +15,17 @@ namespace weft::lab {
 namespace {
 
 constexpr std::string_view kGpuFabricWords[] = {"nvswitch", "mesh", "pairs", "none"};
-constexpr Word<host::Iommu> kIommuWords[] = {
-    {"off", host::Iommu::kOff}, {"passthrough", host::Iommu::kPassthrough}, {"on", host::Iommu::kOn}};
-constexpr Word<std::int64_t> kPageWords[] = {{"4K", 4 << 10}, {"2M", 2 << 20}, {"1G", 1 << 30}};
 
 void read_layout(const YamlNode& node, HostConfig& host, ProblemList& problems) {
-  const MapReader map(node, "layout", layout_keys(), problems);
+  const MapReader map(node, "layout", kLayoutKeys, problems);
   if (!map.ok()) return;
   LayoutText text;
   const YamlNode* lists[3] = {};
   std::vector<std::string>* lines[] = {&text.numa, &text.links, &text.slots};
   for (std::size_t i = 0; i < std::size(lists); ++i) {
-    lists[i] = map.get(layout_keys()[i]);
-    const auto* items = lists[i] == nullptr ? nullptr : read_list(*lists[i], layout_keys()[i], problems);
+    const std::string_view key = kLayoutKeys.fields[i].key;
+    lists[i] = map.get(key);
+    const auto* items = lists[i] == nullptr ? nullptr : read_list(*lists[i], key, problems);
     if (lists[i] != nullptr && items == nullptr) return;
     if (items == nullptr) continue;
     for (const YamlNode& item : *items) lines[i]->push_back(item.text);
@@ -84,8 +82,8 @@ void read_gpu(const YamlNode& item, HostConfig& host, LabContext& context) {
   const YamlNode* name_node = &item;
   const YamlNode* slot = nullptr;
   if (item.is_map()) {
-    const MapReader map(item, "gpu", gpu_keys(), context.problems);
-    name_node = map.require("model", "model: h100-sxm");
+    const MapReader map(item, "gpu", kGpuKeys, context.problems);
+    name_node = map.require("model");
     slot = map.get("slot");
     if (name_node == nullptr) return;
   }
@@ -118,16 +116,6 @@ std::optional<std::uint32_t> read_node(const YamlNode& node, std::string_view ke
 
 }  // namespace
 
-std::span<const std::string_view> gpu_fabric_words() {
-  return kGpuFabricWords;
-}
-std::span<const Word<host::Iommu>> iommu_words() {
-  return kIommuWords;
-}
-std::span<const Word<std::int64_t>> page_words() {
-  return kPageWords;
-}
-
 void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
   ProblemList& problems = context.problems;
   if (const YamlNode* layout = map.get("layout")) {
@@ -143,17 +131,11 @@ void read_places(const MapReader& map, HostConfig& host, LabContext& context) {
     for (const YamlNode& item : *list) read_gpu(item, host, context);
   }
   if (const YamlNode* fabric = map.get("gpu_fabric")) {
-    if (const auto index = read_word(*fabric, "gpu_fabric", gpu_fabric_words(), problems))
+    if (const auto index = read_word(*fabric, "gpu_fabric", kGpuFabricWords, problems))
       host.places.gpu_fabric = kGpuFabricWords[*index];
   }
   if (const YamlNode* node = map.get("numactl")) read_numactl(*node, host, host.places.placement, problems);
-  if (const YamlNode* node = map.get("pages"))
-    store(host.places.page_B, read_choice<std::int64_t>(*node, "pages", kPageWords, problems));
-  if (const YamlNode* node = map.get("iommu"))
-    store(host.places.iommu, read_choice<host::Iommu>(*node, "iommu", kIommuWords, problems));
-  if (const YamlNode* node = map.get("gpudirect"))
-    store(host.places.gpudirect, read_bool(*node, "gpudirect", problems));
-  if (const YamlNode* node = map.get("acs")) store(host.places.acs, read_bool(*node, "acs", problems));
+  for (std::string_view key : {"pages", "iommu", "gpudirect", "acs"}) map.read(kHostKeys, key, host);
 }
 
 void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, LabContext& context) {
@@ -176,7 +158,7 @@ void read_nic_slot(const MapReader& map, HostConfig& host, NicConfig& nic, LabCo
 }
 
 void read_numactl(const YamlNode& node, const HostConfig& host, host::Placement& placement, ProblemList& problems) {
-  const MapReader map(node, "numactl", numactl_keys(), problems);
+  const MapReader map(node, "numactl", kNumactlKeys, problems);
   if (!map.ok() || host.model.layout == nullptr) return;
   const host::Layout& layout = *host.model.layout;
   const YamlNode* cpu_node = map.get("cpunodebind");

@@ -6,9 +6,9 @@
 #include "base/nearest.h"
 #include "catalog/front_ports.h"
 #include "catalog/model_fields.h"
+#include "labfile/lab_fields.h"
 #include "labfile/network/routing.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 
 namespace weft::lab {
 namespace {
@@ -24,7 +24,7 @@ void read_ports(const YamlNode& node, const std::string& name, NodeState& state,
   SwitchConfig& device = context.lab.switches[state.index];
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
     const PortState* port = find_port(state, name, node.keys[i].text, node.keys[i].place, context);
-    const MapReader map(node.children[i], "port " + node.keys[i].text, switch_port_keys(), context.problems);
+    const MapReader map(node.children[i], "port " + node.keys[i].text, kSwitchPortKeys, context.problems);
     const YamlNode* mtu = map.get("mtu");
     if (port == nullptr || mtu == nullptr) continue;
     store(device.ports[port->ref.port].mtu_B,
@@ -37,10 +37,10 @@ void read_ports(const YamlNode& node, const std::string& name, NodeState& state,
 void read_switch(const YamlNode& node, NodeState& state, LabContext& context) {
   ProblemList& problems = context.problems;
   const std::string name = context.lab.switches[state.index].name;
-  const MapReader map(node, "switch " + name, switch_keys(), problems);
+  const MapReader map(node, "switch " + name, kSwitchKeys, problems);
   if (!state.of_fabric) {
     state.complete = false;
-    const YamlNode* model_name = map.require("model", "model: sn3700c");
+    const YamlNode* model_name = map.require("model");
     const auto text = model_name == nullptr ? std::nullopt : read_text(*model_name, "model", problems);
     if (!text) return;
     const fabric::SwitchModel* model = context.catalog.switch_model(*text);

@@ -6,16 +6,14 @@
 
 #include "base/figures.h"
 #include "base/nearest.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 
 namespace weft::lab {
 namespace {
 
 constexpr Range<std::int64_t> kVmMemory{1 << 20, std::int64_t{1} << 46};
 constexpr Range<std::int64_t> kTxRates{1'000'000, 800'000'000'000};  // max_tx_rate is in whole Mb/s
-enum class Function : std::uint8_t { kPf, kVf };
-constexpr Word<Function> kFunctionWords[] = {{"pf", Function::kPf}, {"vf", Function::kVf}};
 
 std::string name_of(const HostConfig& host, std::size_t nic) {
   const std::optional<std::uint32_t>& slot = host.nics[nic].slot;
@@ -63,8 +61,7 @@ void read_numatune(const YamlNode& node, const HostConfig& host, HostConfig& vm,
 
 void read_memory(const MapReader& map, const HostConfig& host, HostConfig& vm, ProblemList& problems) {
   if (const YamlNode* node = map.get("numatune")) read_numatune(*node, host, vm, problems);
-  if (const YamlNode* node = map.get("pages"))
-    store(vm.places.page_B, read_choice<std::int64_t>(*node, "pages", page_words(), problems));
+  map.read(kVmKeys, "pages", vm);
   vm.places.placement.page_B = vm.places.page_B;
   const YamlNode* memory = map.get("memory");
   const auto size_B =
@@ -95,8 +92,8 @@ void read_irq(const YamlNode& node, HostConfig& vm, ProblemList& problems) {
 
 bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
   ProblemList& problems = context.problems;
-  const YamlNode* name = map.require("vm_of", "vm_of: host0");
-  const YamlNode* vcpus = map.require("vcpus", "vcpus: \"2-7,34-39\"");
+  const YamlNode* name = map.require("vm_of");
+  const YamlNode* vcpus = map.require("vcpus");
   const NodeState* state =
       name == nullptr || !read_text(*name, "vm_of", problems) ? nullptr : find_host(name->text, name->place, context);
   if (state == nullptr) return false;
@@ -132,7 +129,7 @@ bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
   if (const YamlNode* node = map.get("irq")) read_irq(*node, vm, problems);
   read_memory(map, host, vm, problems);
   if (const YamlNode* node = map.get("gpus")) read_gpus(*node, host, vm, context);
-  if (const YamlNode* node = map.get("gpudirect")) store(vm.places.gpudirect, read_bool(*node, "gpudirect", problems));
+  map.read(kVmKeys, "gpudirect", vm);
   if (const YamlNode* node = map.get("numactl")) read_numactl(*node, vm, vm.places.placement, problems);
   return true;
 }
@@ -140,10 +137,10 @@ bool read_vm(const MapReader& map, HostConfig& vm, LabContext& context) {
 bool read_vm_nic(const MapReader& map, HostConfig& vm, NicConfig& nic, LabContext& context) {
   ProblemList& problems = context.problems;
   const HostConfig& host = context.lab.hosts[vm.vm->host];
-  const YamlNode* of = map.require("of", "of: slot1");
+  const YamlNode* of = map.require("of");
   const YamlNode* kind = map.get("function");
   const auto function =
-      kind == nullptr ? Function::kVf : read_choice<Function>(*kind, "function", kFunctionWords, problems);
+      kind == nullptr ? Function::kVf : read_choice<Function>(*kind, "function", std::span(kFunctionWords), problems);
   if (of == nullptr || !function || !read_text(*of, "of", problems)) return false;
   std::vector<std::string> names;
   std::optional<std::uint32_t> card, port;
@@ -213,15 +210,15 @@ bool read_vm_nic(const MapReader& map, HostConfig& vm, NicConfig& nic, LabContex
 }
 
 void read_huge_pages(const YamlNode& node, HostConfig& host, ProblemList& problems) {
-  constexpr std::string_view kSizes[] = {"2M", "1G"};
-  const MapReader map(node, "hugepages", kSizes, problems);
+  const MapReader map(node, "hugepages", kHugePageKeys, problems);
   if (!map.ok()) return;
   std::int64_t sum_B = 0;
-  for (std::string_view size : kSizes) {
-    const YamlNode* count = map.get(size);
-    const auto pages = count == nullptr ? std::nullopt : read_unsigned(*count, size, {0, 1 << 24}, problems);
+  for (const FieldInfo& size : kHugePageKeys.fields) {
+    const YamlNode* count = map.get(size.key);
+    const auto pages = count == nullptr ? std::nullopt : read_value(*count, size, problems);
     if (!pages) continue;
-    host.huge_pages.push_back({size == "2M" ? std::int64_t{2} << 20 : std::int64_t{1} << 30, *pages});
+    host.huge_pages.push_back(
+        {size.key == "2M" ? std::int64_t{2} << 20 : std::int64_t{1} << 30, static_cast<std::uint64_t>(*pages)});
     sum_B += host.huge_pages.back().page_B * static_cast<std::int64_t>(*pages);
   }
   if (const std::int64_t there_B = memory_of(host, {}); sum_B > there_B)

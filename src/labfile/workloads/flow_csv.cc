@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "text/yaml_walk.h"
 
 namespace weft::lab {
@@ -82,7 +82,7 @@ std::vector<CsvFlow> read_flow_csv(std::string_view text, const std::string& pat
     const std::vector<std::string_view> fields = csv_fields(own);
     if (columns.empty()) {
       columns = fields;
-      const auto keys = graph_flow_keys();
+      const auto keys = kGraphFlowKeys.keys();
       for (std::string_view column : columns) {
         if (std::find(keys.begin(), keys.end(), column) == keys.end())
           problems.add(place, fmt::format("{}:{}: there is no column {}", path, line, in_quotes(column)),

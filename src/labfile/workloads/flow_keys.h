@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "text/problem.h"
 #include "text/yaml_walk.h"
 

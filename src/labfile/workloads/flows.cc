@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/nearest.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/flow_csv.h"
 #include "labfile/workloads/flow_endpoints.h"
 #include "labfile/workloads/flow_graph.h"
@@ -19,11 +19,6 @@ namespace {
 
 using workload::EndpointPair;
 
-constexpr std::string_view kFlowKeys[] = {
-    "flows", "hosts",    "to",   "pairs",     "size",    "count",     "op",   "message",  "rounds", "period",  "load",
-    "shape", "duration", "file", "telemetry", "timeout", "retry_cnt", "dscp", "priority", "list",   "numactl", "gpu"};
-constexpr Range<std::int64_t> kSizes{1, std::int64_t{1} << 40};
-constexpr std::uint64_t kMostFlows = 50'000'000;
 constexpr std::size_t kMostListProblems = 20;  // of one list
 
 class FlowReader {
@@ -37,14 +32,14 @@ class FlowReader {
         endpoints_(workload.flow_ports, context) {}
 
   void read() {
-    const auto pattern = read_choice<FlowPattern>(pattern_, "flows", flow_pattern_words(), problems_);
+    const auto pattern = read_choice<FlowPattern>(pattern_, "flows", std::span(kFlowPatternWords), problems_);
     if (!pattern) return;
     const std::size_t problems_before = problems_.size();
     auto& options = workload_.options.emplace<workload::FlowOptions>();
     read_options(options);
     check_flow_keys(map_, *pattern, pattern_.text, problems_);
     if (const YamlNode* hosts = map_.get("hosts")) endpoints_.read_hosts(*hosts);
-    read_numbers();
+    map_.read(kFlowNumberKeys, numbers_);
     if (problems_.size() == problems_before) make_flows(*pattern, options);
     check_reach();
   }
@@ -63,33 +58,8 @@ class FlowReader {
   }
 
   void read_options(workload::FlowOptions& options) {
-    if (const YamlNode* node = map_.get("op"))
-      store(options.op, read_choice<workload::FlowOp>(*node, "op", flow_op_words(), problems_));
-    if (const YamlNode* node = map_.get("telemetry")) {
-      store(options.telemetry, read_choice<engine::TelemetryFormat>(*node, "telemetry", telemetry_words(), problems_));
-      check_telemetry(options.telemetry, node->place);
-    }
-    if (const YamlNode* node = map_.get("message"))
-      store(options.message_B, read_quantity(*node, "message", Quantity::kSize, {1, std::int64_t{1} << 31}, problems_));
-    if (const YamlNode* node = map_.get("timeout"))
-      store(options.timeout, read_unsigned(*node, "timeout", {0, 31}, problems_));
-    if (const YamlNode* node = map_.get("retry_cnt"))
-      store(options.retry_cnt, read_unsigned(*node, "retry_cnt", {0, 7}, problems_));
-  }
-
-  void read_numbers() {
-    if (const YamlNode* node = map_.get("size"))
-      store(size_B_, read_quantity(*node, "size", Quantity::kSize, kSizes, problems_));
-    if (const YamlNode* node = map_.get("rounds"))
-      store(rounds_, read_unsigned(*node, "rounds", {1, 1'000'000'000}, problems_));
-    if (const YamlNode* node = map_.get("count"))
-      store(count_, read_unsigned(*node, "count", {1, kMostFlows}, problems_));
-    if (const YamlNode* node = map_.get("period"))
-      store(period_ps_, read_quantity(*node, "period", Quantity::kTime, {1, 3600 * kSecond_ps}, problems_));
-    if (const YamlNode* node = map_.get("duration"))
-      store(duration_ps_, read_quantity(*node, "duration", Quantity::kTime, {1, 3600 * kSecond_ps}, problems_));
-    if (const YamlNode* node = map_.get("load"))
-      store(load_ppb_, read_quantity(*node, "load", Quantity::kProbability, {1, 1'000'000'000}, problems_));
+    map_.read(kFlowKeys, options);
+    if (const YamlNode* node = map_.get("telemetry")) check_telemetry(options.telemetry, node->place);
   }
 
   void read_pairs() {
@@ -118,7 +88,7 @@ class FlowReader {
     const bool among_all = pattern == FlowPattern::kPermutation || pattern == FlowPattern::kAllToAll ||
                            pattern == FlowPattern::kDistribution;
     if (among_all && endpoints < 2) return;
-    const auto size_B = static_cast<std::uint64_t>(size_B_);
+    const auto size_B = static_cast<std::uint64_t>(numbers_.size_B);
     const std::size_t problems_before = problems_.size();
     switch (pattern) {
       case FlowPattern::kIncast:
@@ -133,9 +103,10 @@ class FlowReader {
       case FlowPattern::kPointToPoint:
       case FlowPattern::kOnOff: {
         read_pairs();
-        if (problems_.size() != problems_before || too_many(pairs_.size() * std::uint64_t{rounds_})) return;
-        options.flows = pattern == FlowPattern::kOnOff ? workload::on_off(pairs_, size_B, period_ps_, rounds_)
-                                                       : workload::point_to_point(pairs_, size_B);
+        if (problems_.size() != problems_before || too_many(pairs_.size() * std::uint64_t{numbers_.rounds})) return;
+        options.flows = pattern == FlowPattern::kOnOff
+                            ? workload::on_off(pairs_, size_B, numbers_.period_ps, numbers_.rounds)
+                            : workload::point_to_point(pairs_, size_B);
         return;
       }
       case FlowPattern::kDistribution:
@@ -157,10 +128,11 @@ class FlowReader {
     for (std::uint32_t i = 0; i < workload_.flow_ports.size(); ++i) {
       if (i != receiver) senders.push_back(i);
     }
-    if (rounds_ > 1 && period_ps_ == 0)
+    if (numbers_.rounds > 1 && numbers_.period_ps == 0)
       problems_.add(map_.get("rounds")->place, "rounds without period", "set the interval: period: 1 ms");
-    if (problems_.size() != problems_before || too_many(senders.size() * std::uint64_t{rounds_})) return;
-    options.flows = workload::incast(senders, receiver, static_cast<std::uint64_t>(size_B_), rounds_, period_ps_);
+    if (problems_.size() != problems_before || too_many(senders.size() * std::uint64_t{numbers_.rounds})) return;
+    options.flows = workload::incast(senders, receiver, static_cast<std::uint64_t>(numbers_.size_B), numbers_.rounds,
+                                     numbers_.period_ps);
   }
 
   void make_distribution(workload::FlowOptions& options) {
@@ -174,11 +146,11 @@ class FlowReader {
     workload::DistributionPattern pattern;
     pattern.endpoints = endpoints_.count();
     pattern.sizes = workload::size_points(*distribution);
-    pattern.load = static_cast<double>(load_ppb_) / 1e9;
+    pattern.load = static_cast<double>(numbers_.load_ppb) / 1e9;
     pattern.rate_bps = slowest_bps();
     if (pattern.rate_bps <= 0) return;  // what is wrong with the cable was reported
-    pattern.duration_ps = duration_ps_ > 0 ? duration_ps_ : context_.lab.duration_ps.value_or(0);
-    pattern.flow_count = count_;
+    pattern.duration_ps = numbers_.duration_ps > 0 ? numbers_.duration_ps : context_.lab.duration_ps.value_or(0);
+    pattern.flow_count = numbers_.count;
     pattern.seed = context_.lab.seed;
     if (pattern.duration_ps == 0 && pattern.flow_count == 0) {
       problems_.add(pattern_.place, "flows without an end", "write duration: 10 ms, or count: 1000");
@@ -252,22 +224,21 @@ class FlowReader {
   }
 
   void read_graph_flow(const YamlNode& node, GraphFlow& names, workload::Flow& flow) {
-    const MapReader map(node, "a flow", graph_flow_keys(), problems_);
+    const MapReader map(node, "a flow", kGraphFlowKeys, problems_);
     if (!map.ok()) return;
-    if (const YamlNode* name = map.require("name", "name: a")) {
+    if (const YamlNode* name = map.require("name")) {
       store(names.name.text, read_name(*name, "name", problems_));
       names.name.place = name->place;
     }
-    const YamlNode *from = map.require("from", "from: h0"), *to = map.require("to", "to: h1");
+    const YamlNode *from = map.require("from"), *to = map.require("to");
     if (from != nullptr && read_text(*from, "from", problems_)) flow.source = endpoints_.one(from->text, from->place);
     if (to != nullptr && read_text(*to, "to", problems_)) flow.destination = endpoints_.one(to->text, to->place);
     if (from != nullptr && to != nullptr && flow.source == flow.destination && flow.source != UINT32_MAX)
       problems_.add(node.place, "a flow from a port to itself", "name two hosts");
     pairs_.emplace_back(flow.source, flow.destination);
-    flow.size_B = static_cast<std::uint64_t>(size_B_);
-    if (const YamlNode* size = map.get("size")) {
-      store(flow.size_B, read_quantity(*size, "size", Quantity::kSize, kSizes, problems_));
-    } else if (map_.get("size") == nullptr) {
+    flow.size_B = static_cast<std::uint64_t>(numbers_.size_B);
+    map.read(kGraphFlowKeys, "size", flow);
+    if (map.get("size") == nullptr && map_.get("size") == nullptr) {
       problems_.add(node.place, "a flow without size", "write size: 1 MB here, or once for all beside list");
     }
     const YamlNode *start = map.get("start"), *after = map.get("after"), *delay = map.get("delay");
@@ -275,9 +246,7 @@ class FlowReader {
       problems_.add(start->place, "start beside after", "write delay: so long after the last of them has ended");
     if (after == nullptr && delay != nullptr)
       problems_.add(delay->place, "delay without after", "write start: from the start of the workload");
-    if (const YamlNode* time = after == nullptr ? start : delay)
-      store(flow.start_ps, read_quantity(*time, after == nullptr ? "start" : "delay", Quantity::kTime,
-                                         {0, 3600 * kSecond_ps}, problems_));
+    map.read(kGraphFlowKeys, after == nullptr ? "start" : "delay", flow);
     if (after == nullptr) return;
     const bool is_list = after->is_sequence();
     for (const YamlNode& name : is_list ? std::span(after->children) : std::span(after, 1)) {
@@ -334,16 +303,12 @@ class FlowReader {
   ProblemList& problems_;
   FlowEndpoints endpoints_;
   std::vector<EndpointPair> pairs_;  // of the patterns that have them
-  std::int64_t size_B_ = 0;
-  std::uint32_t rounds_ = 1;
-  std::uint64_t count_ = 0;
-  Time_ps period_ps_ = 0, duration_ps_ = 0;
-  std::int64_t load_ppb_ = 0;
+  FlowNumbers numbers_;
 };
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<workload::FlowOptions>) {
+const Section& kind_keys(std::type_identity<workload::FlowOptions>) {
   return kFlowKeys;
 }
 std::string_view misfit(std::type_identity<workload::FlowOptions>, std::string_view) {

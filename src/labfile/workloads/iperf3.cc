@@ -1,15 +1,13 @@
 // workloads with `iperf3`: the flags of iperf3's client.
 #include <fmt/format.h>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 
 namespace weft::lab {
 namespace {
 
 using workload::Iperf3Options;
-
-constexpr std::string_view kIperf3Keys[] = {"iperf3", "client", "server", "cpus", "cpu", "dscp", "priority"};
 
 std::optional<Iperf3Options> read_iperf3(const YamlNode& node, WorkloadReading& reading) {
   if (!node.is_scalar()) {
@@ -27,7 +25,7 @@ std::optional<Iperf3Options> read_iperf3(const YamlNode& node, WorkloadReading& 
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<Iperf3Options>) {
+const Section& kind_keys(std::type_identity<Iperf3Options>) {
   return kIperf3Keys;
 }
 std::string_view misfit(std::type_identity<Iperf3Options>, std::string_view key) {

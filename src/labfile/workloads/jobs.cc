@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/nccl_job.h"
 #include "model/workloads/job_check.h"
@@ -18,19 +18,9 @@ namespace {
 using workload::JobOptions;
 using workload::TrainingOptions;
 
-constexpr std::string_view kJobKindKeys[] = {"job", "dscp", "priority"};
 constexpr std::uint64_t kMostRanks = 65'536;
 constexpr std::uint64_t kMostNodes = 50'000'000;  // of all ranks and steps
 constexpr double kDefaultEfficiency = 0.45;
-
-constexpr Word<JobKind> kJobKindWords[] = {{"training", JobKind::kTraining},
-                                           {"inference", JobKind::kInference},
-                                           {"chakra", JobKind::kChakra},
-                                           {"simai", JobKind::kSimai}};
-constexpr Word<std::uint32_t> kPrecisionWords[] = {{"fp32", 4}, {"tf32", 4}, {"bf16", 2}, {"fp16", 2}, {"fp8", 1}};
-constexpr Word<workload::Recompute> kRecomputeWords[] = {{"none", workload::Recompute::kNone},
-                                                         {"selective", workload::Recompute::kSelective},
-                                                         {"full", workload::Recompute::kFull}};
 
 class JobReader {
  public:
@@ -39,22 +29,19 @@ class JobReader {
         context_(reading.context),
         problems_(reading.problems),
         workload_(reading.workload),
-        map_(node, "job", job_keys(), reading.problems) {}
+        map_(node, "job", kJobKeys, reading.problems) {}
 
   void read() {
     if (!map_.ok()) return;
     const std::size_t problems_before = problems_.size();
-    const YamlNode* kind = map_.require("kind", "kind: training");
+    const YamlNode* kind = map_.require("kind");
     const auto what =
         kind == nullptr ? std::nullopt : read_choice<JobKind>(*kind, "kind", std::span(kJobKindWords), problems_);
     if (!what) return;
     check_keys(*what);
     read_hosts();
-    if (const YamlNode* steps = map_.get("steps"))
-      store(options_.steps, read_unsigned(*steps, "steps", {1, 1000}, problems_));
     read_environment();
-    if (const YamlNode* algorithm = map_.get("algorithm"))
-      store(options_.nccl.halving_doubling, read_choice<bool>(*algorithm, "algorithm", all_reduce_words(), problems_));
+    map_.read(kJobKeys, options_);
     read_rate();
     if (problems_.size() != problems_before) return;
     std::optional<workload::JobGraph> graph;
@@ -74,24 +61,19 @@ class JobReader {
 
  private:
   void check_keys(JobKind kind) {
-    static const std::vector<std::string_view> kAll = {"kind",   "hosts",      "gpus_per_host", "steps",    "env",
-                                                       "tflops", "efficiency", "slow",          "algorithm"};
-    static const std::vector<std::string_view> kModel = {"model",        "parallel",  "micro_batch",
-                                                         "global_batch", "precision", "compute"};
-    static const std::vector<std::string_view> kOnlyTraining = {"gradients", "zero", "overlap", "bucket", "recompute"};
-    static const std::vector<std::string_view> kTrace = {"file", "groups"};
     const bool trace = kind == JobKind::kChakra || kind == JobKind::kSimai;
-    for (std::string_view key : job_keys()) {
-      const YamlNode* node = map_.get(key);
-      const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), key) != list.end(); };
-      if (node == nullptr || in(kAll) || (trace ? in(kTrace) : in(kModel)) ||
-          (kind == JobKind::kTraining && in(kOnlyTraining)))
-        continue;
-      problems_.add(node->place, fmt::format("{} does not go with kind {}", key, map_.get("kind")->text),
-                    trace ? "a trace has it inside" : "leave it out");
+    for (const Section* part : kJobKeys.parts) {
+      if (part == &kJobTraceKeys ? trace : part == &kJobTrainingKeys ? !trace : kind == JobKind::kTraining) continue;
+      for (std::string_view key : part->keys()) forbid(key, trace);
     }
     if (trace) map_.require("file", kind == JobKind::kChakra ? "file: traces/step" : "file: workload.txt");
     if (!trace) map_.require("model", "model: {layers: 24, hidden: 2048, sequence: 2048}");
+  }
+
+  void forbid(std::string_view key, bool trace) {
+    if (const YamlNode* node = map_.get(key))
+      problems_.add(node->place, fmt::format("{} does not go with kind {}", key, map_.get("kind")->text),
+                    trace ? "a trace has it inside" : "leave it out");
   }
 
   void add_host(std::uint32_t host, const Place& place) {
@@ -207,20 +189,13 @@ class JobReader {
     const YamlNode* slow = map_.get("slow");
     const auto* list = slow == nullptr ? nullptr : read_list(*slow, "slow", problems_);
     for (const YamlNode& item : list == nullptr ? std::vector<YamlNode>{} : *list) {
-      const MapReader map(item, "slow", job_slow_keys(), problems_);
-      const YamlNode *rank = map.require("rank", "rank: 5"), *by = map.require("by", "by: 20 %");
+      const MapReader map(item, "slow", kJobSlowKeys, problems_);
+      const YamlNode *rank = map.require("rank"), *by = map.require("by");
       if (rank == nullptr || by == nullptr) continue;
       const auto number = read_unsigned(*rank, "rank", {0, options_.ranks.size() - 1}, problems_);
       const auto ppb = read_quantity(*by, "by", Quantity::kProbability, {0, 1'000'000'000}, problems_);
       if (number && ppb) graph.ranks[*number].compute_factor *= 1 + static_cast<double>(*ppb) / 1e9;
     }
-  }
-
-  void count(const MapReader& map, std::string_view key, std::uint32_t& target, std::uint64_t min = 1) {
-    if (const YamlNode* node = map.get(key)) store(target, read_unsigned(*node, key, {min, 100'000'000}, problems_));
-  }
-  void flag(const MapReader& map, std::string_view key, bool& target) {
-    if (const YamlNode* node = map.get(key)) store(target, read_bool(*node, key, problems_));
   }
 
   std::optional<workload::JobGraph> read_training(bool inference) {
@@ -229,22 +204,8 @@ class JobReader {
     training.flops_per_s = flops_per_s_;
     read_model(training.model);
     read_parallel(training.parallel);
-    count(map_, "micro_batch", training.micro_batch);
-    count(map_, "global_batch", training.global_batch);
-    count(map_, "zero", training.zero, 0);
-    flag(map_, "overlap", training.overlap);
-    for (auto [key, target] :
-         {std::pair("precision", &training.value_B), std::pair("gradients", &training.gradient_B)}) {
-      if (const YamlNode* node = map_.get(key))
-        store(*target, read_choice<std::uint32_t>(*node, key, std::span(kPrecisionWords), problems_));
-    }
-    if (const YamlNode* node = map_.get("bucket"))
-      store(training.bucket_B, read_quantity(*node, "bucket", Quantity::kSize, {1, std::int64_t{1} << 40}, problems_));
-    if (const YamlNode* node = map_.get("recompute"))
-      store(training.recompute,
-            read_choice<workload::Recompute>(*node, "recompute", std::span(kRecomputeWords), problems_));
-    if (const YamlNode* node = map_.get("compute"))
-      store(training.layer_ps, read_quantity(*node, "compute", Quantity::kTime, {1, 3600 * kSecond_ps}, problems_));
+    map_.read(kJobTrainingKeys, training);
+    map_.read(kJobOnlyTrainingKeys, training);
     if (training.zero > 3) problems_.add(map_.get("zero")->place, "ZeRO has the stages 0 to 3", "3 is FSDP");
     if (!problems_.empty() || !check_ranks(training)) return std::nullopt;
     auto graph = workload::make_training(training);
@@ -264,18 +225,9 @@ class JobReader {
   }
 
   void read_model(workload::TrainingModel& model) {
-    const MapReader map(*map_.get("model"), "model", job_model_keys(), problems_);
+    const MapReader map(*map_.get("model"), "model", kJobModelKeys, problems_);
     if (!map.ok()) return;
-    for (std::string_view key : {"layers", "hidden", "sequence"}) map.require(key, fmt::format("{}: 2048", key));
-    count(map, "layers", model.layers);
-    count(map, "hidden", model.hidden);
-    count(map, "sequence", model.sequence);
-    count(map, "vocabulary", model.vocabulary);
-    count(map, "ffn", model.ffn);
-    flag(map, "gated", model.gated);
-    count(map, "experts", model.experts);
-    count(map, "top_k", model.top_k);
-    count(map, "moe_every", model.moe_every);
+    map.read(kJobModelKeys, model);
     if (model.layers > 65'535)
       problems_.add(map.get("layers")->place, fmt::format("{} layers", model.layers), "at most 65535");
   }
@@ -284,14 +236,9 @@ class JobReader {
   void read_parallel(workload::TrainingParallel& parallel) {
     bool data_given = false;
     if (const YamlNode* node = map_.get("parallel")) {
-      const MapReader map(*node, "parallel", job_parallel_keys(), problems_);
+      const MapReader map(*node, "parallel", kJobParallelKeys, problems_);
       if (!map.ok()) return;
-      count(map, "tensor", parallel.tensor);
-      count(map, "context", parallel.context);
-      count(map, "data", parallel.data);
-      count(map, "pipeline", parallel.pipeline);
-      count(map, "expert", parallel.expert);
-      flag(map, "sequence", parallel.sequence);
+      map.read(kJobParallelKeys, parallel);
       data_given = map.get("data") != nullptr;
     }
     const std::uint64_t others = std::uint64_t{parallel.tensor} * parallel.context * parallel.pipeline;
@@ -352,17 +299,7 @@ class JobReader {
 
 }  // namespace
 
-std::span<const Word<JobKind>> job_kind_words() {
-  return kJobKindWords;
-}
-std::span<const Word<std::uint32_t>> job_precision_words() {
-  return kPrecisionWords;
-}
-std::span<const Word<workload::Recompute>> job_recompute_words() {
-  return kRecomputeWords;
-}
-
-std::span<const std::string_view> kind_keys(std::type_identity<JobOptions>) {
+const Section& kind_keys(std::type_identity<JobOptions>) {
   return kJobKindKeys;
 }
 std::string_view misfit(std::type_identity<JobOptions>, std::string_view) {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/nccl_job.h"
 #include "nccl/decide/environment.h"
@@ -13,9 +13,6 @@ namespace weft::lab {
 namespace {
 
 using workload::NcclOptions;
-
-constexpr std::string_view kNcclKeys[] = {"nccl",      "hosts", "gpus_per_host", "env",
-                                          "algorithm", "dscp",  "nccl_version",  "priority"};
 
 void add_split(ProblemList& problems, const Place& place, const std::string& error) {
   const std::size_t split = error.find("; ");
@@ -62,7 +59,7 @@ void read_env(const YamlNode& node, NcclOptions& options, ProblemList& problems)
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<NcclOptions>) {
+const Section& kind_keys(std::type_identity<NcclOptions>) {
   return kNcclKeys;
 }
 std::string_view misfit(std::type_identity<NcclOptions>, std::string_view key) {
@@ -90,16 +87,13 @@ void read_kind(std::type_identity<NcclOptions>, const YamlNode& node, WorkloadRe
   } else {
     options.hosts = hosts_with_gpus(reading.context.lab);
   }
-  if (const YamlNode* gpus = reading.map.get("gpus_per_host"))
-    store(options.gpus_per_host, read_unsigned(*gpus, "gpus_per_host", {1, 1024}, problems));
+  reading.map.read(kNcclKeys, options);
   if (const YamlNode* env = reading.map.get("env")) read_env(*env, options, problems);
   if (const YamlNode* version = reading.map.get("nccl_version")) {
     const auto number = nccl::parse_version(version->is_scalar() ? version->text : "");
     if (!number) problems.add(version->place, "nccl_version is not a version from 2.18 to 2.30", "write e.g. 2.21.5");
     options.version = number.value_or(0);
   }
-  if (const YamlNode* algorithm = reading.map.get("algorithm"))
-    store(options.halving_doubling, read_choice<bool>(*algorithm, "algorithm", all_reduce_words(), problems));
   if (problems.size() != problems_before || !reading.context.links_complete) return;
   for (const TextError& problem : nccl_problems(options, reading.context.lab))
     problems.add(node.place, problem.message, problem.remedy);

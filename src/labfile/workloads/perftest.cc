@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/perftest_check.h"
 
@@ -13,9 +13,6 @@ namespace {
 
 using workload::PerftestOptions;
 
-constexpr std::string_view kPerftestKeys[] = {
-    "perftest",       "args",           "client", "server",     "dscp",       "priority", "numactl",
-    "client_numactl", "server_numactl", "gpu",    "client_gpu", "server_gpu", "cpus",     "cpu"};
 constexpr std::uint64_t kLargestOfAllSizes_B = 1 << 23;  // perftest -a: 2 .. 2^23
 
 std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReading& reading) {
@@ -25,10 +22,9 @@ std::optional<PerftestOptions> read_options(const YamlNode& test, WorkloadReadin
   }
   const std::string_view name =
       std::string_view(test.text).starts_with("ib_") ? std::string_view(test.text).substr(3) : test.text;
-  const auto tests = perftest_words();
-  if (std::find(tests.begin(), tests.end(), name) == tests.end()) {
+  if (!contains(kPerftestWords, name)) {
     reading.problems.add(test.place, fmt::format("there is no perftest {}", in_quotes(test.text)),
-                         did_you_mean(name, tests, "tests"));
+                         did_you_mean(name, kPerftestWords, "tests"));
     return std::nullopt;
   }
   const YamlNode* args = reading.map.get("args");
@@ -66,7 +62,7 @@ std::optional<TextError> size_problem(const PerftestOptions& options, const Work
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<PerftestOptions>) {
+const Section& kind_keys(std::type_identity<PerftestOptions>) {
   return kPerftestKeys;
 }
 std::string_view misfit(std::type_identity<PerftestOptions>, std::string_view) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 #include "model/workloads/program_find.h"
 #include "text/yaml_walk.h"
@@ -13,10 +13,8 @@
 namespace weft::lab {
 namespace {
 
-constexpr std::string_view kProgramKindKeys[] = {"program"};
 constexpr std::size_t kMostPrograms = 256;
 constexpr std::size_t kMostWords = 1000;
-constexpr Range<std::int64_t> kTimeouts{kMicrosecond_ps, 3600 * kSecond_ps};
 
 class ProgramReader {
  public:
@@ -36,11 +34,10 @@ class ProgramReader {
 
  private:
   void read_program(const YamlNode& node) {
-    const MapReader map(node, fmt::format("program[{}]", options_.programs.size()), program_keys(), problems_);
+    const MapReader map(node, fmt::format("program[{}]", options_.programs.size()), kProgramKeys, problems_);
     workload::ProgramCommand& command = options_.programs.emplace_back();
     if (!map.ok()) return;
-    if (const YamlNode* host = map.require("node", "node: vm00");
-        host != nullptr && read_text(*host, "node", problems_)) {
+    if (const YamlNode* host = map.require("node"); host != nullptr && read_text(*host, "node", problems_)) {
       command.node = host->text;
       if (const NodeState* state = find_host(host->text, host->place, context_)) command.host = state->index;
     }
@@ -53,10 +50,7 @@ class ProgramReader {
     } else if (words != nullptr || (words = map.require("command", "command: ib_write_bw -F -x 3")) != nullptr) {
       read_command(*words, command);
     }
-    if (const YamlNode* start = map.get("start"))
-      store(command.start_ps, read_quantity(*start, "start", Quantity::kTime, {0, 3600 * kSecond_ps}, problems_));
-    if (const YamlNode* timeout = map.get("timeout"))
-      store(command.timeout_ps, read_quantity(*timeout, "timeout", Quantity::kTime, kTimeouts, problems_));
+    map.read(kProgramKeys, command);
     if (const YamlNode* find = map.get("find")) read_find(*find, command);
   }
 
@@ -147,7 +141,7 @@ class ProgramReader {
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<workload::ProgramOptions>) {
+const Section& kind_keys(std::type_identity<workload::ProgramOptions>) {
   return kProgramKindKeys;
 }
 std::string_view misfit(std::type_identity<workload::ProgramOptions>, std::string_view) {

@@ -1,7 +1,7 @@
 // workloads with `transfer`: one operation, repeated and verified, or one of the classic mistakes.
 #include <fmt/format.h>
 
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "labfile/workloads/workload_kind.h"
 
 namespace weft::lab {
@@ -11,12 +11,7 @@ using workload::Misuse;
 using workload::TransferOp;
 using workload::TransferOptions;
 
-constexpr std::string_view kTransferKeys[] = {
-    "transfer", "client",    "server",    "size",           "count",         "depth",         "connection",
-    "timeout",  "retry_cnt", "rnr_retry", "min_rnr_timer",  "receives",      "receive_delay", "misuse",
-    "dscp",     "priority",  "numactl",   "client_numactl", "server_numactl"};
-constexpr std::uint32_t kUnknownMtu_B = 4096;                  // when the path is not known
-constexpr std::int64_t kMaxMessage_B = std::int64_t{1} << 31;  // IBTA vol 1, 9.7.2
+constexpr std::uint32_t kUnknownMtu_B = 4096;  // when the path is not known
 constexpr std::uint64_t kMaxRegion_B = std::uint64_t{4} << 30;
 constexpr std::uint64_t kAtomic_B = 8;
 
@@ -57,46 +52,15 @@ class TransferReader {
       : map_(map), op_(op), problems_(problems) {}
 
   std::optional<TransferOptions> read(std::uint32_t path_mtu_B) {
-    const auto op = read_choice<TransferOp>(op_, "transfer", transfer_words(), problems_);
-    if (!op) return std::nullopt;
-    options_.op = *op;
-    if (is_atomic(*op)) options_.size_B = kAtomic_B;
-    read_keys();
+    if (!map_.read(kTransferKeys, "transfer", options_)) return std::nullopt;
+    if (is_atomic(options_.op)) options_.size_B = kAtomic_B;
+    map_.read(kTransferKeys, options_);
     check_size(path_mtu_B);
     check_combination();
     return options_;
   }
 
  private:
-  void read_keys() {
-    constexpr Word<bool> kConnections[] = {{"RC", false}, {"UD", true}};
-    if (const YamlNode* node = map_.get("connection")) {
-      store(options_.ud, read_choice<bool>(*node, "connection", kConnections, problems_));
-    }
-    if (const YamlNode* node = map_.get("size")) {
-      store(options_.size_B, read_quantity(*node, "size", Quantity::kSize, {0, kMaxMessage_B}, problems_));
-    }
-    number("count", {1, 1'000'000'000}, options_.count);
-    number("depth", {1, 32768}, options_.depth);
-    number("timeout", {0, 31}, options_.timeout);
-    number("retry_cnt", {0, 7}, options_.retry_cnt);
-    number("rnr_retry", {0, 7}, options_.rnr_retry);
-    number("min_rnr_timer", {0, 31}, options_.min_rnr_timer);
-    number("receives", {1, 1'000'000'000}, options_.receives);
-    if (const YamlNode* node = map_.get("receive_delay")) {
-      store(options_.receive_delay_ps,
-            read_quantity(*node, "receive_delay", Quantity::kTime, {0, 60 * kSecond_ps}, problems_));
-    }
-    if (const YamlNode* node = map_.get("misuse")) {
-      store(options_.misuse, read_choice<Misuse>(*node, "misuse", misuse_words(), problems_));
-    }
-  }
-
-  template <class Number>
-  void number(std::string_view key, Range<std::uint64_t> range, Number& target) {
-    if (const YamlNode* node = map_.get(key)) store(target, read_unsigned(*node, key, range, problems_));
-  }
-
   void check_size(std::uint32_t path_mtu_B) {
     const YamlNode* size = map_.get("size");
     const Place& place = size == nullptr ? op_.place : size->place;
@@ -142,7 +106,7 @@ class TransferReader {
 
 }  // namespace
 
-std::span<const std::string_view> kind_keys(std::type_identity<TransferOptions>) {
+const Section& kind_keys(std::type_identity<TransferOptions>) {
   return kTransferKeys;
 }
 std::string_view misfit(std::type_identity<TransferOptions>, std::string_view key) {

@@ -60,7 +60,7 @@ class WorkloadReading {
 // For each kind: its keys beside `name` and `start`; why another key does not fit; its reader, which is given the value
 // of the kind's own key; and what is wrong with a metric that is expected of it.
 #define WEFT_DECLARE(Options, Outcome)                                                                     \
-  std::span<const std::string_view> kind_keys(std::type_identity<workload::Options>);                      \
+  const Section& kind_keys(std::type_identity<workload::Options>);                                         \
   std::string_view misfit(std::type_identity<workload::Options>, std::string_view key);                    \
   void read_kind(std::type_identity<workload::Options>, const YamlNode& node, WorkloadReading& reading);   \
   std::vector<TextError> metric_problems(const workload::Options& options, const WorkloadConfig& workload, \

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/nearest.h"
+#include "labfile/lab_fields.h"
 #include "labfile/sections.h"
-#include "labfile/words.h"
 #include "labfile/workloads/workload_kind.h"
 #include "text/yaml_walk.h"
 
@@ -17,7 +17,7 @@ class WorkloadReader {
   WorkloadReader(const YamlNode& node, LabContext& context)
       : context_(context),
         problems_(context.problems),
-        map_(node, fmt::format("workloads[{}]", context.lab.workloads.size()), workload_keys(), context.problems) {}
+        map_(node, fmt::format("workloads[{}]", context.lab.workloads.size()), kWorkloadKeys, context.problems) {}
 
   void read() {
     const std::size_t problems_before = problems_.size();
@@ -44,7 +44,7 @@ class WorkloadReader {
 
  private:
   void read_name_and_start() {
-    const YamlNode* node = map_.require("name", "name: bw");
+    const YamlNode* node = map_.require("name");
     const auto name = node == nullptr ? std::nullopt : read_name(*node, "name", problems_);
     if (name) {
       workload_.name = *name;
@@ -52,18 +52,15 @@ class WorkloadReader {
         problems_.add(node->place, fmt::format("two workloads are named {}", *name), "give each a name of its own");
       }
     }
-    if (const YamlNode* start = map_.get("start")) {
-      store(workload_.start_ps, read_quantity(*start, "start", Quantity::kTime, {0, 3600 * kSecond_ps}, problems_));
-    }
+    map_.read(kWorkloadKeys, "start", workload_);
   }
 
   template <class Kind>
   void forbid_others(std::type_identity<Kind> kind) {
-    const auto keys = kind_keys(kind);
-    for (std::string_view key : workload_keys()) {
+    const Section& own = kind_keys(kind);
+    for (std::string_view key : kWorkloadKeys.keys()) {
       const YamlNode* node = map_.get(key);
-      if (node == nullptr || key == "name" || key == "start" || std::find(keys.begin(), keys.end(), key) != keys.end())
-        continue;
+      if (node == nullptr || key == "name" || key == "start" || own.find(key) != nullptr) continue;
       problems_.add(node->place, fmt::format("{} does not fit here", key), std::string(misfit(kind, key)));
     }
   }

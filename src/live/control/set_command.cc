@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "labfile/live_settings.h"
+#include "labfile/live_rows.h"
 #include "live/control/command.h"
 #include "nic/device_control.h"
 #include "results/json_text.h"
@@ -201,28 +201,28 @@ tl::expected<void, CommandProblem> change_pfc(CommandContext& context, const Tar
 
 // A setting that is neither of a parameter of congestion control nor of a queue counts for its ports now and once, in
 // whatever words of the lab it was set before.
-bool counts_once(lab::LiveKind kind) {
-  return kind != lab::LiveKind::kEcn && kind != lab::LiveKind::kAlpha && kind != lab::LiveKind::kCongestion;
+bool counts_once(lab::Live kind) {
+  return kind != lab::Live::kQueue && kind != lab::Live::kCongestion;
 }
 
-tl::expected<void, CommandProblem> change(CommandContext& context, const Target& target, lab::LiveKind kind,
+tl::expected<void, CommandProblem> change(CommandContext& context, const Target& target, lab::Live kind,
                                           const std::string& key, const lab::Lab& wanted, Time_ps now_ps) {
   if (!counts_once(kind)) return change_ports(context, target, wanted);
-  if (kind == lab::LiveKind::kPfc) return change_pfc(context, target, wanted, now_ps);
+  if (kind == lab::Live::kPfc) return change_pfc(context, target, wanted, now_ps);
   const nic::PortQos& qos = wanted.hosts[target.index].qos;
   const std::vector<lab::PortRef> ports = host_ports(context, target);
   for (const lab::PortRef& port : ports) {
     const lab::PortRef& read = ports.front();  // override_of()
-    if (kind == lab::LiveKind::kDscp) context.world().port_settings().set_dscp(port, qos.dscp);
-    if (kind == lab::LiveKind::kMtu)
+    if (kind == lab::Live::kDscp) context.world().port_settings().set_dscp(port, qos.dscp);
+    if (kind == lab::Live::kMtu)
       context.world().port_settings().set_mtu(port,
                                               wanted.hosts[read.host].nics[read.nic].ports[read.port].netdev_mtu_B);
   }
   for (nic::Device* device : devices(context, target)) {
     nic::DeviceControl control(*device);
-    if (kind == lab::LiveKind::kPauseMode) control.set_flow_control(qos.flow_control, qos.pfc_mask, now_ps);
-    if (kind == lab::LiveKind::kTrust) control.set_trust(qos.trust_dscp, now_ps);
-    if (kind != lab::LiveKind::kPriorityOfDscp) continue;
+    if (kind == lab::Live::kPauseMode) control.set_flow_control(qos.flow_control, qos.pfc_mask, now_ps);
+    if (kind == lab::Live::kTrust) control.set_trust(qos.trust_dscp, now_ps);
+    if (kind != lab::Live::kPriorityOfDscp) continue;
     const auto [first, last] = *lab::dscps_of(key);
     for (std::uint8_t dscp = first; dscp <= last; ++dscp)
       control.set_priority(dscp, qos.priority_of_dscp[dscp], now_ps);
@@ -231,12 +231,12 @@ tl::expected<void, CommandProblem> change(CommandContext& context, const Target&
 }
 
 // In the words of the lab: a DSCP is one of a map of its own, which no range of the lab's map contains too.
-std::string override_of(CommandContext& context, const Target& target, lab::LiveKind kind, const std::string& key,
+std::string override_of(CommandContext& context, const Target& target, lab::Live kind, const std::string& key,
                         const std::string& value) {
-  if (kind == lab::LiveKind::kMtu)
+  if (kind == lab::Live::kMtu)
     return fmt::format("{}={}", lab::port_key(context.lab(), host_ports(context, target).front(), key), value);
   const std::string qos = fmt::format("nodes.{}.qos.", target.node);
-  if (kind != lab::LiveKind::kPriorityOfDscp) return fmt::format("{}{}={}", qos, key, value);
+  if (kind != lab::Live::kPriorityOfDscp) return fmt::format("{}{}={}", qos, key, value);
   return fmt::format("{}dscp_to_priority={{{}: {}}}", qos, key.substr(key.find('.') + 1), value);
 }
 
@@ -260,16 +260,15 @@ CommandPlan plan_set(CommandContext& context, CommandWords words) {
   const std::string key = words[1].starts_with("qos.") ? words[1].substr(4) : words[1];
   std::vector<std::string> keys;
   for (const lab::Setting& each : settings_now(context, *target)) keys.push_back(each.key);
-  const lab::LiveSetting* const row = lab::find_live_setting(key, target->is_switch);
-  if (row == nullptr) {
+  const lab::Live kind = lab::live_of(key, target->is_switch);
+  if (kind == lab::Live::kNo) {
     const std::vector<std::string_view> known(keys.begin(), keys.end());
     const auto near = nearest(key, known, 1);
     return problem(fmt::format("{} of {} cannot be changed while the world runs", lab::in_quotes(key), words[0]),
                    fmt::format("{}weft set --list {} shows what can",
                                near.empty() ? "" : fmt::format("did you mean {}? ", near.front()), words[0]));
   }
-  const lab::LiveKind kind = row->kind;
-  if (kind == lab::LiveKind::kPriorityOfDscp && !lab::dscps_of(key))
+  if (kind == lab::Live::kPriorityOfDscp && !lab::dscps_of(key))
     return problem(fmt::format("{} names no DSCP", lab::in_quotes(key)),
                    "write 0 to 63, or a range: dscp_to_priority.40-47");
   const CommandContext::Setting setting{target->port ? target->name : "",

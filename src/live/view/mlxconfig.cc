@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "labfile/live_settings.h"
+#include "labfile/live_rows.h"
 #include "live/view/node_command.h"
 #include "nic/device_control.h"
 

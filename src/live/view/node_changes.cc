@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "labfile/live_settings.h"
+#include "labfile/live_rows.h"
 
 namespace weft::live {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "labfile/live_settings.h"
+#include "labfile/live_rows.h"
 #include "live/view/route_netlink.h"
 
 namespace weft::live {

@@ -1,4 +1,4 @@
-// As much of JSON Schema (draft 2020-12) as schema/lab.schema.json uses. A keyword that is not handled
+// As much of JSON Schema (draft-07) as the schema of a lab uses. A keyword that is not handled
 // here is an error, so that the schema cannot outgrow its test.
 #pragma once
 
@@ -83,10 +83,14 @@ class JsonSchema {
     } else if (keyword == "anyOf" || keyword == "oneOf") {
       const auto count = std::count_if(wanted.begin(), wanted.end(), [&](const Json& s) { return accepts(value, s); });
       fail_unless(keyword == "anyOf" ? count >= 1 : count == 1);
+    } else if (keyword == "allOf") {
+      for (const Json& each : wanted) check(value, each, path, errors);
+    } else if (keyword == "if") {
+      if (accepts(value, wanted)) check(value, schema.at("then"), path, errors);
     } else if (keyword == "not") {
       fail_unless(!accepts(value, wanted));
     } else if (!check_object_keyword(keyword, wanted, schema, value, path, errors)) {
-      static const std::vector<std::string> kSilent = {"$schema", "$id", "$defs", "title", "description", "examples"};
+      static const std::vector<std::string> kSilent = {"$schema", "definitions", "title", "description", "then"};
       if (std::find(kSilent.begin(), kSilent.end(), keyword) == kSilent.end())
         errors.push_back("unknown keyword " + keyword);
     }
@@ -96,14 +100,14 @@ class JsonSchema {
   bool check_object_keyword(const std::string& keyword, const Json& wanted, const Json& schema, const Json& value,
                             const std::string& path, Errors& errors) const {
     static const std::vector<std::string> kKeywords = {"properties", "additionalProperties", "propertyNames",
-                                                       "required", "dependentRequired"};
+                                                       "required", "dependencies"};
     if (std::find(kKeywords.begin(), kKeywords.end(), keyword) == kKeywords.end()) return false;
     if (!value.is_object()) return true;
     if (keyword == "required") {
       for (const Json& key : wanted) {
         if (!value.contains(key)) errors.push_back(path + ": no " + key.get<std::string>());
       }
-    } else if (keyword == "dependentRequired") {
+    } else if (keyword == "dependencies") {
       for (const auto& [key, others] : wanted.items()) {
         for (const Json& other : others) {
           if (value.contains(key) && !value.contains(other))

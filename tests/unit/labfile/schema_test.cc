@@ -1,13 +1,15 @@
-// schema/lab.schema.json says what the reader says: the same keys, words, units and catalog names, and
-// every lab that we ship conforms.
+// The schema that is made from the rows says what the reader says: the same units and catalog names, something about
+// every key, and every lab that we ship conforms.
+#include "text/schema.h"
+
 #include <filesystem>
 #include <set>
 
-#include "catalog/catalog.h"
-#include "catalog/model_fields.h"
-#include "labfile/words.h"
+#include "labfile/lab_fields.h"
 #include "support/matching.h"
+#include "support/yaml_json.h"
 #include "text/units.h"
+#include "text/yaml_override.h"
 #include "unit/labfile/json_schema.h"
 #include "unit/labfile/lab_text.h"
 
@@ -15,58 +17,13 @@ namespace weft::lab {
 namespace {
 
 using Json = JsonSchema::Json;
-using Names = std::set<std::string>;
 
 const JsonSchema& schema() {
-  static const JsonSchema instance(Json::parse(read_source_file("schema/lab.schema.json")));
+  static const JsonSchema instance(Json::parse(schema_of(kLabKeys, "Weft lab, version 1")));
   return instance;
 }
-const Json& definition(const std::string& name) {
-  return schema().root().at("$defs").at(name);
-}
 
-Names keys_of(const Json& object) {
-  Names names;
-  for (const auto& [key, value] : object.at("properties").items()) names.insert(key);
-  return names;
-}
-Names words_of(const Json& property) {
-  Names names;
-  for (const Json& word : property.at("enum")) names.insert(word.get<std::string>());
-  return names;
-}
-template <class Range>
-Names names_of(const Range& range) {
-  return Names(range.begin(), range.end());
-}
-template <class Enum>
-Names names_of(std::span<const Word<Enum>> words) {
-  Names names;
-  for (const auto& word : words) names.insert(std::string(word.text));
-  return names;
-}
-const Json& property(const std::string& name, const std::string& key) {
-  return definition(name).at("properties").at(key);
-}
-
-// What YAML 1.2 makes of the tree.
-Json to_json(const YamlNode& node) {
-  Json json;
-  if (node.is_map()) {
-    json = Json::object();
-    for (std::size_t i = 0; i < node.keys.size(); ++i) json[node.keys[i].text] = to_json(node.children[i]);
-  } else if (node.is_sequence()) {
-    json = Json::array();
-    for (const YamlNode& child : node.children) json.push_back(to_json(child));
-  } else if (node.is_scalar()) {
-    json = node.text;
-    if (node.quoted) return json;
-    if (node.text == "true" || node.text == "false") json = node.text == "true";
-    if (const auto whole = parse_unsigned(node.text)) return *whole;
-    if (const auto number = parse_number(node.text)) return *number;
-  }
-  return json;
-}
+using test::to_json;
 std::vector<std::string> schema_errors(std::string_view text) {
   ProblemList problems;
   const auto root = parse_yaml(text, problems);
@@ -74,98 +31,82 @@ std::vector<std::string> schema_errors(std::string_view text) {
   return root ? schema().errors_of(to_json(*root)) : std::vector<std::string>{};
 }
 
-TEST(Schema, HasKeysOfReader) {
-  EXPECT_EQ(keys_of(schema().root()), names_of(lab_keys()));
-  EXPECT_EQ(keys_of(definition("host")), names_of(node_keys()));
-  EXPECT_EQ(keys_of(definition("vm")), names_of(vm_keys()));
-  EXPECT_EQ(keys_of(definition("vm_nic")), names_of(vm_nic_keys()));
-  EXPECT_EQ(keys_of(definition("outside")), names_of(outside_keys()));
-  EXPECT_EQ(keys_of(property("outside", "udp")), names_of(udp_keys()));
-  EXPECT_EQ(keys_of(definition("switch")), names_of(switch_keys()));
-  EXPECT_EQ(keys_of(definition("switch_port")), names_of(switch_port_keys()));
-  EXPECT_EQ(keys_of(definition("forwarder")), names_of(forwarder_keys()));
-  EXPECT_EQ(keys_of(definition("forwarder_port")), names_of(forwarder_port_keys()));
-  EXPECT_EQ(keys_of(definition("qdisc")), names_of(qdisc_keys()));
-  EXPECT_EQ(words_of(property("qdisc", "kind")), names_of(qdisc_words()));
-  EXPECT_EQ(keys_of(definition("routing")), names_of(routing_keys()));
-  EXPECT_EQ(keys_of(definition("mirror")), names_of(mirror_keys()));
-  EXPECT_EQ(words_of(property("mirror", "as")), names_of(mirror_words()));
-  EXPECT_EQ(words_of(property("mirror", "direction")), names_of(mirror_direction_words()));
-  EXPECT_EQ(keys_of(definition("route")), names_of(route_keys()));
-  EXPECT_EQ(keys_of(definition("fabric")), names_of(fabric_keys()));
-  EXPECT_EQ(keys_of(definition("fabric_host")), names_of(fabric_host_keys()));
-  EXPECT_EQ(keys_of(definition("nic")), names_of(nic_keys()));
-  EXPECT_EQ(keys_of(definition("gpu")), names_of(gpu_keys()));
-  EXPECT_EQ(keys_of(definition("layout")), names_of(layout_keys()));
-  EXPECT_EQ(keys_of(definition("numactl")), names_of(numactl_keys()));
-  EXPECT_EQ(keys_of(definition("port")), names_of(port_keys()));
-  EXPECT_EQ(keys_of(definition("link")), names_of(link_keys()));
-  EXPECT_EQ(keys_of(definition("cable")), names_of(cable_keys()));
-  EXPECT_EQ(keys_of(definition("qos")), names_of(qos_keys()));
-  EXPECT_EQ(keys_of(definition("pfc")), names_of(pfc_keys()));
-  EXPECT_EQ(keys_of(definition("watchdog")), names_of(watchdog_keys()));
-  EXPECT_EQ(keys_of(definition("queue")), names_of(queue_keys()));
-  EXPECT_EQ(keys_of(definition("ecn")), names_of(ecn_keys()));
-  EXPECT_EQ(keys_of(definition("group")), names_of(group_keys()));
-  EXPECT_EQ(keys_of(definition("buffer")), names_of(buffer_keys()));
-  EXPECT_EQ(keys_of(definition("congestion")), names_of(congestion_keys()));
-  EXPECT_EQ(keys_of(definition("fault")), names_of(fault_keys()));
-  EXPECT_EQ(keys_of(definition("workload")), names_of(workload_keys()));
-  EXPECT_EQ(keys_of(definition("graph_flow")), names_of(graph_flow_keys()));
-  EXPECT_EQ(keys_of(definition("job")), names_of(job_keys()));
-  EXPECT_EQ(keys_of(definition("job_model")), names_of(job_model_keys()));
-  EXPECT_EQ(keys_of(definition("job_parallel")), names_of(job_parallel_keys()));
-  EXPECT_EQ(keys_of(definition("job_slow")), names_of(job_slow_keys()));
-  EXPECT_EQ(keys_of(definition("program")), names_of(program_keys()));
-  EXPECT_EQ(keys_of(definition("expectation")), names_of(expectation_keys()));
-  EXPECT_EQ(keys_of(definition("nic_set")), names_of(settable_nic_keys()));
-  EXPECT_EQ(keys_of(definition("host_set")), names_of(settable_host_keys()));
-  EXPECT_EQ(keys_of(definition("switch_set")), names_of(settable_switch_keys()));
-  EXPECT_EQ(keys_of(definition("forwarder_set")), names_of(settable_forwarder_keys()));
+TEST(Schema, DescribesEveryKey) {
+  int keys = 0;
+  std::set<std::string_view> names;
+  for (const Section* section : sections_below(kLabKeys)) {
+    EXPECT_TRUE(names.insert(section->name).second) << section->name;
+    for (const FieldInfo& field : section->fields) {
+      ++keys;
+      EXPECT_FALSE(field.help.empty()) << section->name << "." << field.key;
+    }
+  }
+  EXPECT_GE(keys, 350);
+  const auto described = [](const Json& object) {
+    const Json properties = object.value("properties", Json::object());
+    for (const auto& [key, value] : properties.items()) EXPECT_FALSE(value.value("description", "").empty()) << key;
+  };
+  described(schema().root());
+  for (const auto& [name, definition] : schema().root().at("definitions").items()) described(definition);
 }
 
-TEST(Schema, HasWordsOfReader) {
-  const Catalog& catalog = Catalog::built_in();
-  EXPECT_EQ(words_of(definition("nic_model")), names_of(catalog.names(CatalogKind::kNic)));
-  EXPECT_EQ(words_of(definition("host_profile")), names_of(catalog.names(CatalogKind::kHost)));
-  EXPECT_EQ(words_of(definition("gpu_model")), names_of(catalog.names(CatalogKind::kGpu)));
-  EXPECT_EQ(words_of(property("host", "gpu_fabric")), names_of(gpu_fabric_words()));
-  EXPECT_EQ(words_of(property("host", "iommu")), names_of(iommu_words()));
-  EXPECT_EQ(words_of(property("host", "pages")), names_of(page_words()));
-  EXPECT_EQ(words_of(definition("switch_model")), names_of(catalog.names(CatalogKind::kSwitch)));
-  EXPECT_EQ(words_of(definition("forwarder_model")), names_of(catalog.names(CatalogKind::kForwarder)));
-  EXPECT_EQ(words_of(schema().root().at("properties").at("network")), names_of(network_words()));
-  EXPECT_EQ(words_of(property("fabric", "template")), names_of(template_words()));
-  EXPECT_EQ(words_of(property("routing", "balancing")), names_of(balancing_words()));
-  EXPECT_EQ(words_of(property("routing", "hash")), names_of(hash_words()));
-  EXPECT_EQ(words_of(property("qos", "profile")), names_of(profile_words()));
-  EXPECT_EQ(words_of(property("qos", "trust")), names_of(trust_words()));
-  EXPECT_EQ(words_of(property("pfc", "mode")), names_of(flow_control_words()));
-  EXPECT_EQ(words_of(property("watchdog", "action")), names_of(watchdog_words()));
-  EXPECT_EQ(words_of(property("ecn", "mark")), names_of(mark_words()));
-  EXPECT_EQ(words_of(property("ecn", "not_ect")), names_of(not_ect_words()));
-  EXPECT_EQ(words_of(property("queue", "scheduling")), names_of(scheduling_words()));
-  EXPECT_EQ(words_of(property("congestion", "algorithm")), names_of(congestion_words()));
-  EXPECT_EQ(words_of(property("workload", "flows")), names_of(flow_pattern_words()));
-  EXPECT_EQ(words_of(property("workload", "op")), names_of(flow_op_words()));
-  EXPECT_EQ(words_of(property("workload", "telemetry")), names_of(telemetry_words()));
-  EXPECT_EQ(words_of(property("cable", "kind")), names_of(cable_words()));
-  Names fec = names_of(fec_words());
-  fec.insert("auto");
-  EXPECT_EQ(words_of(definition("fec")), fec);
-  EXPECT_EQ(words_of(property("fault", "action")), names_of(fault_action_words()));
-  EXPECT_EQ(words_of(property("fault", "frames")), names_of(fault_frames_words()));
-  Names tests;
-  for (std::string_view test : perftest_words()) tests.insert({std::string(test), "ib_" + std::string(test)});
-  EXPECT_EQ(words_of(property("workload", "perftest")), tests);
-  EXPECT_EQ(words_of(property("workload", "transfer")), names_of(transfer_words()));
-  EXPECT_EQ(words_of(property("workload", "misuse")), names_of(misuse_words()));
-  EXPECT_EQ(words_of(property("job", "kind")), names_of(job_kind_words()));
-  EXPECT_EQ(words_of(property("job", "precision")), names_of(job_precision_words()));
-  EXPECT_EQ(words_of(property("job", "gradients")), names_of(job_precision_words()));
-  EXPECT_EQ(words_of(property("job", "recompute")), names_of(job_recompute_words()));
-  EXPECT_EQ(words_of(property("nic_set", "ack_timeout_mode")), names_of(ack_timeout_words()));
-  EXPECT_EQ(words_of(property("nic_set", "cnp_scope")), names_of(cnp_scope_words()));
+// A key of one map in another, and a word that none has, at every map of a lab.
+TEST(Schema, RefusesKeysThatReaderRefuses) {
+  constexpr std::string_view kLab = R"(version: 1
+name: all
+nodes:
+  a: {kind: host, set: {post_loop: 1 ns}, cpu: {stress: 1}, nics: [{model: cx5-100g, set: {ports: 1}, ports: {p0: {address: 10.0.0.1/24}}}]}
+  b: {kind: host, nics: [{model: cx5-100g, ports: {p0: {address: 10.0.0.2/24}}}]}
+  s: {kind: switch, model: sn3700c, set: {cell: 144 B}, ports: {swp1: {mtu: 9000 B}}, routing: {hash_seed: 1}, routes: [{to: b, via: [swp2]}]}
+links:
+  - {endpoints: ["a:p0", "s:swp1"], cable: {length: 1 m}}
+  - endpoints: ["b:p0", "s:swp2"]
+qos:
+  profile: roce-lossless
+  pfc: {quanta: 65535, watchdog: {poll: 100 ms}}
+  queues: {3: {weight: 50, ecn: {min: 100 kB}}}
+  groups: {3: {alpha: 0}}
+  buffer: {ingress_pool: auto}
+  congestion: {RPG_AI_RATE: 5}
+mirrors: [{port: "s:swp1"}]
+faults: [{link: "a:p0", action: drop}]
+workloads:
+  - {name: bw, perftest: write_bw, client: a, server: b}
+  - {name: w, transfer: write, client: a, server: b}
+  - {name: f, flows: graph, list: [{name: x, from: a, to: b, size: 1 B}]}
+  - {name: i, iperf3: -t 1, client: a, server: b}
+expect: {bw.bw_average_Gbps: {min: 1}}
+)";
+  ASSERT_EQ(problems_of(kLab), std::vector<std::string>{});
+  ASSERT_EQ(schema_errors(kLab), std::vector<std::string>{});
+  ProblemList problems;
+  const auto root = parse_yaml(kLab, problems);
+  int maps = 0;
+  const auto visit = [&](const YamlNode& node, const std::string& path, bool names, const auto& self) -> void {
+    if (node.is_map() && !names) {
+      ++maps;
+      for (const char* key : {"colour", "vm_of", "hidden", "jobb"}) {
+        const std::string set = path + (path.empty() ? "" : ".") + key + "=1";
+        YamlNode changed = *root;
+        const std::vector<std::string> overrides{set};
+        ProblemList own(overrides);
+        apply_overrides(changed, overrides, own);
+        EXPECT_FALSE(schema().errors_of(to_json(changed)).empty()) << set;
+        EXPECT_FALSE(read_lab(kLab, "all.yaml", overrides)) << set;
+      }
+    }
+    for (std::size_t i = 0; i < node.children.size(); ++i) {
+      const std::string key = node.is_map() ? node.keys[i].text : "";
+      const bool by_name = key == "nodes" || key == "ports" || key == "expect" || key == "queues" || key == "groups";
+      const bool dotted = key.find('.') != std::string::npos;
+      if (dotted) continue;
+      self(node.children[i],
+           node.is_map() ? path + (path.empty() ? "" : ".") + key : path + "[" + std::to_string(i) + "]",
+           by_name && node.children[i].is_map(), self);
+    }
+  };
+  visit(*root, "", false, visit);
+  EXPECT_GE(maps, 30);
 }
 
 TEST(Schema, AcceptsAndRejectsSameFabricsAsReader) {
@@ -209,7 +150,7 @@ TEST(Schema, HasUnitsOfReader) {
                                                           {"packets", Quantity::kPackets},
                                                           {"message_rate", Quantity::kMessageRate}};
   for (const auto& [name, quantity] : kQuantities) {
-    const auto pattern = definition(name).at("pattern").get<std::string>();
+    const auto pattern = schema().root().at("definitions").at(name).at("pattern").get<std::string>();
     for (const Unit& unit : units_of(quantity)) {
       for (const char* number : {"7 ", "7", "7.5 ", "0 "}) {
         EXPECT_FALSE(test::match(number + std::string(unit.name), pattern).empty())
@@ -219,7 +160,6 @@ TEST(Schema, HasUnitsOfReader) {
     for (const char* bad : {"7", "7 parsec", "-7 B", "07 B", "7  B", "7 m ", "0x7 B"}) {
       EXPECT_TRUE(test::match(bad, pattern).empty() || parse_quantity(bad, quantity)) << name << " " << bad;
     }
-    EXPECT_TRUE(parse_quantity(definition(name).at("examples").at(0).get<std::string>(), quantity)) << name;
   }
 }
 

@@ -1,10 +1,9 @@
-// What can be changed in a world that is up, in the words that `qos` of a node has in the lab file: keys with their
+// What can be changed in a world that is up: the rows of `qos` and of a port that say so (text/fields.h), with their
 // values as they are now.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,30 +13,15 @@
 #include "model/lab.h"
 #include "spec/port_qos.h"
 #include "spec/switch_config.h"
+#include "text/fields.h"
 
 namespace weft::lab {
 
-enum class LiveKind : std::uint8_t {
-  kEcn,
-  kAlpha,
-  kCongestion,
-  kPfc,
-  kPauseMode,
-  kTrust,
-  kPriorityOfDscp,
-  kDscp,
-  kMtu
-};
-
-// A row of the list of all that can be changed, which docs/commands.md shows: N stands for a number.
-struct LiveSetting {
-  std::string_view key;
-  LiveKind kind;
-  bool of_switch, of_host;
-};
-std::span<const LiveSetting> live_settings();
-// "queues.3.ecn.min", "queues.3.ecn", "congestion.RPG_AI_RATE", "dscp_to_priority.24-31"; null: it cannot be changed.
-const LiveSetting* find_live_setting(std::string_view key, bool is_switch);
+// How "queues.3.ecn.min", "queues.3.ecn", "congestion.RPG_AI_RATE", "dscp_to_priority.24-31" or "mtu" is changed;
+// kNo: it is not, at such a node.
+Live live_of(std::string_view key, bool at_switch);
+// All of them, where N stands for a number: "queues.N.ecn.min".
+std::vector<std::string> live_keys(bool at_switch);
 
 // A,B of "dscp_to_priority.A-B", A,A of "dscp_to_priority.A"; nothing: no DSCPs.
 std::optional<std::pair<std::uint8_t, std::uint8_t>> dscps_of(std::string_view key);
