@@ -95,13 +95,18 @@ void SelectiveRepeat::begin_repair(Port& port, QueuePair& qp, Time_ps at_ps) {
 }
 
 void SelectiveRepeat::end_repair(QueuePair& qp) {
+  Requester& req = qp.req;
   SelectiveState& state = own_state<SelectiveState>(qp);
   WEFT_CHECK(state.repairing, "a repair ends that has not begun");
-  WEFT_CHECK(state.resume_tx - qp.req.head <= qp.req.tail - qp.req.head, "new packets go on outside of the send queue");
   state.repairing = false;
-  qp.req.tx = state.resume_tx;
-  qp.req.tx_packet = state.resume_packet;
-  qp.req.started = state.resume_started;
+  req.tx = state.resume_tx;
+  req.tx_packet = state.resume_packet;
+  req.started = state.resume_started;
+  // A queue pair that had gone back was to send again what has been acknowledged since.
+  if (req.tx - req.head <= req.tail - req.head) return;
+  req.tx = req.head;
+  req.tx_packet = req.tx == req.tail ? 0 : psn_distance(req.una_psn, req.at(req.tx).first_psn);
+  req.started = false;
 }
 
 // Where nothing else would call send(): new packets wait for what is missing, or there are none.
