@@ -32,6 +32,8 @@ constexpr std::string_view kDscpMap =
     R"("type": "object", "propertyNames": {"pattern": "^[0-9]{1,2}(-[0-9]{1,2})?$"}, "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 7})";
 constexpr std::string_view kClassList = R"("type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 7})";
 
+constexpr std::string_view kDscpList = R"("type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 63})";
+
 // alpha: n of 2^n.
 std::optional<std::int64_t> read_exponent(const YamlNode& node, std::string_view what, ProblemList& problems) {
   constexpr std::uint64_t kLargest = 8;
@@ -56,6 +58,24 @@ std::optional<std::int64_t> read_classes(const YamlNode& node, std::string_view 
       mask |= std::int64_t{1} << *priority;
   }
   return mask;
+}
+
+// A list of DSCPs <-> a mask.
+std::optional<std::int64_t> read_dscps(const YamlNode& node, std::string_view what, ProblemList& problems) {
+  const auto* list = read_list(node, what, problems);
+  if (list == nullptr) return std::nullopt;
+  std::uint64_t mask = 0;
+  for (const YamlNode& item : *list) {
+    if (const auto dscp = read_unsigned(item, "DSCP", {0, 63}, problems)) mask |= std::uint64_t{1} << *dscp;
+  }
+  return static_cast<std::int64_t>(mask);
+}
+std::string dscps_text(std::int64_t mask) {
+  std::vector<int> dscps;
+  for (int dscp = 0; dscp < 64; ++dscp) {
+    if ((static_cast<std::uint64_t>(mask) >> dscp & 1) != 0) dscps.push_back(dscp);
+  }
+  return fmt::format("[{}]", fmt::join(dscps, ", "));
 }
 
 template <auto... Path>
@@ -99,6 +119,26 @@ constexpr Field<EcnRamp> kEcnFields[] = {
      "`drop`",
      "what becomes of a packet that would be marked but is not ECT: WRED drops it",
      {.live = Live::kQueue}},
+    {"yellow_dscp",
+     parsed_at<&EcnRamp::yellow_dscps>(read_dscps, dscps_text, kDscpList, "list of DSCPs"),
+     "none",
+     "packets of these are yellow, and have the ramp of the three keys below in place of the three above",
+     {.live = Live::kQueue}},
+    {"yellow_min",
+     quantity_at<&EcnRamp::yellow_min_B>(Quantity::kSize, kBufferSizes),
+     "0 B",
+     "nothing yellow is marked below",
+     {.live = Live::kQueue, .sonic = "yellow_min_threshold"}},
+    {"yellow_max",
+     quantity_at<&EcnRamp::yellow_max_B>(Quantity::kSize, kBufferSizes),
+     "0 B",
+     "everything yellow is marked above, and from `yellow_min` on where that is larger",
+     {.live = Live::kQueue, .sonic = "yellow_max_threshold"}},
+    {"yellow_probability",
+     quantity_at<&EcnRamp::yellow_probability_ppb>(Quantity::kProbability, {1, 1'000'000'000}),
+     "100 %",
+     "the share of yellow packets that is marked at `yellow_max`",
+     {.live = Live::kQueue, .sonic = "yellow_drop_probability"}},
 };
 
 constexpr Field<QueueConfig> kQueueFields[] = {

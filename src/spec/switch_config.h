@@ -26,6 +26,11 @@ struct EcnRamp {
   std::uint8_t weight_exponent = 0;  // average moves by 2^-n of the difference for each packet; 0: instantaneous
   bool drops_not_ect = true;         // a packet that cannot be marked is dropped instead, on its way in (WRED)
   bool at_enqueue = false;           // marks on the way in, by what waits then; else on the way out
+  // A ramp of its own for packets of these DSCPs, which are yellow; 0: all are green.
+  std::uint64_t yellow_dscps = 0;
+  std::int64_t yellow_min_B = 0;
+  std::int64_t yellow_max_B = 0;
+  std::uint32_t yellow_probability_ppb = 1'000'000'000;
 };
 
 // Egress queue q of every port.

@@ -8,6 +8,21 @@ namespace weft::fabric {
 
 using engine::PacketBody;
 
+namespace {
+
+// The ramp of a yellow packet, as that of a green one.
+EcnRamp yellow_ramp(EcnRamp ramp) {
+  ramp.min_B = ramp.yellow_min_B;
+  ramp.max_B = ramp.yellow_max_B;
+  ramp.probability_ppb = ramp.yellow_probability_ppb;
+  return ramp;
+}
+bool is_yellow(const EcnRamp& ramp, const PacketBody& packet) {
+  return ramp.yellow_dscps != 0 && (ramp.yellow_dscps >> (packet.tos >> 2 & 63) & 1) != 0;
+}
+
+}  // namespace
+
 Marking::Marking(const SwitchSetup& setup) : queues_(setup.qos.queues), average_q8_(setup.ports.size()) {
   for (const SwitchPortConfig& port : setup.ports) random_.emplace_back(setup.seed, port.port_id, RandomPurpose::kEcn);
   for (std::uint32_t q = 0; q < kClasses; ++q) use_ramps(q);
@@ -22,7 +37,8 @@ void Marking::use_ramps(std::uint32_t queue) {
     const EcnRamp& each = ramp(port, queue);
     if (!each.enabled) continue;
     WEFT_CHECK(each.min_B >= 0 && each.min_B <= each.max_B, "a ramp rises");
-    const std::uint32_t from_B = each.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(each.min_B);
+    const std::int64_t min_B = each.yellow_dscps != 0 ? std::min(each.min_B, each.yellow_min_B) : each.min_B;
+    const std::uint32_t from_B = each.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(min_B);
     if (each.at_enqueue || each.drops_not_ect) red_from_B_[queue] = std::min(red_from_B_[queue], from_B);
     if (!each.at_enqueue) mark_from_B_[queue] = std::min(mark_from_B_[queue], from_B);
     if (each.at_enqueue) mark_at_enqueue_ |= bit;
@@ -63,7 +79,7 @@ Marking::Verdict Marking::enqueue(SwitchPort& out, std::uint32_t q, PacketBody& 
   const bool can_mark = (packet.tos & kEcnMask) != 0;
   // Another port may be why it is asked.
   if (!ramp.enabled || (!ramp.at_enqueue && (can_mark || !ramp.drops_not_ect))) return Verdict::kPass;
-  if (!hits(ramp, out, q)) return Verdict::kPass;
+  if (!(is_yellow(ramp, packet) ? hits(yellow_ramp(ramp), out, q) : hits(ramp, out, q))) return Verdict::kPass;
   if (!can_mark) return ramp.drops_not_ect ? Verdict::kDrop : Verdict::kPass;
   mark(out, q, packet);
   return Verdict::kMarked;
@@ -72,7 +88,8 @@ Marking::Verdict Marking::enqueue(SwitchPort& out, std::uint32_t q, PacketBody& 
 // Decides by the packets that are left behind.
 bool Marking::dequeue(SwitchPort& out, std::uint32_t q, PacketBody& packet) {
   const EcnRamp& ramp = this->ramp(out.number, q);
-  if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue || !hits(ramp, out, q)) return false;
+  if ((packet.tos & kEcnMask) == 0 || !ramp.enabled || ramp.at_enqueue) return false;
+  if (!(is_yellow(ramp, packet) ? hits(yellow_ramp(ramp), out, q) : hits(ramp, out, q))) return false;
   mark(out, q, packet);
   return true;
 }

@@ -151,6 +151,25 @@ TEST(SwitchForward, MarksAtDequeueByQueueBehind) {
   EXPECT_EQ(bench.device().counters(2).ecn_marked[0], 3U);
 }
 
+// DSCP 4 is yellow, with a step at 1000 bytes; other packets have the green one at 3000. The last frame of the six
+// leaves nothing behind, the second of them 4344 bytes.
+TEST(SwitchForward, MarksYellowPacketsByRampOfTheirOwn) {
+  for (const bool yellow : {false, true}) {
+    Ramp options(false);
+    EcnRamp& ramp = options.qos.queues[0].ecn;
+    ramp.yellow_dscps = std::uint64_t{1} << 4;
+    ramp.yellow_min_B = ramp.yellow_max_B = 1000;
+    SwitchBench bench(options);
+    stop(bench);
+    Packet packet = bench_packet(2, 1086);
+    if (yellow) packet.tos = 4 << 2 | 2;
+    bench.peer(0).send(us(1), packet, 6);
+    bench.peer(2).send_pause(us(10), {0, 0xff, 0});
+    bench.run();
+    EXPECT_EQ(bench.device().counters(2).ecn_marked[0], yellow ? 5U : 3U);
+  }
+}
+
 TEST(SwitchForward, WredDropsNonEcnPackets) {
   for (bool drops_not_ect : {true, false}) {
     Ramp options(false);
