@@ -1,16 +1,16 @@
 #include "explain/explain.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 
 namespace weft::explain {
 namespace {
 
-void add_strings(lab::JsonText& json, std::string_view key, const std::vector<std::string>& list) {
+void add_strings(store::JsonText& json, std::string_view key, const std::vector<std::string>& list) {
   json.open(key, '[');
   for (const std::string& each : list) json.item(each);
   json.close(']');
 }
 
-void add_flow(lab::JsonText& json, const lab::FlowAnswer& flow) {
+void add_flow(store::JsonText& json, const lab::FlowAnswer& flow) {
   json.open_item('{');
   json.add("flow", flow.id);
   if (!flow.workload.empty()) json.add("workload", flow.workload);
@@ -39,7 +39,7 @@ void add_flow(lab::JsonText& json, const lab::FlowAnswer& flow) {
   json.close('}');
 }
 
-void add_link(lab::JsonText& json, const lab::LinkUse& link) {
+void add_link(store::JsonText& json, const lab::LinkUse& link) {
   json.open_item('{');
   json.add("from", link.from);
   json.add("to", link.to);
@@ -52,7 +52,7 @@ void add_link(lab::JsonText& json, const lab::LinkUse& link) {
   json.close('}');
 }
 
-void add_incident(lab::JsonText& json, const lab::Incident& incident) {
+void add_incident(store::JsonText& json, const lab::Incident& incident) {
   json.open_item('{');
   json.add("kind", incident.kind);
   json.add("root", incident.root);
@@ -80,7 +80,7 @@ void add_incident(lab::JsonText& json, const lab::Incident& incident) {
 }  // namespace
 
 std::string explanation_json(const lab::Explanation& explanation) {
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("lab", explanation.lab);
   json.add("from_ps", explanation.from_ps);

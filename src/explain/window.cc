@@ -10,8 +10,9 @@
 #include "base/figures.h"
 #include "explain/read_evidence.h"
 #include "results/report_text.h"
-#include "results/series.h"
-#include "results/sqlite_file.h"
+#include "store/rows/run_rows.h"
+#include "store/series.h"
+#include "store/table.h"
 
 namespace weft::explain {
 namespace {
@@ -23,7 +24,7 @@ constexpr const char* kCauses[] = {lab::held::kSending,     lab::held::kPortBusy
                                    lab::held::kNoWork,      lab::held::kCpu,      lab::held::kRoundTrip,
                                    lab::held::kMessageRate, lab::held::kPace,     lab::held::kPause,
                                    lab::held::kRecovery,    lab::held::kContext,  "PCIe"};
-static_assert(std::size(kCauses) == std::size(lab::kSenderMetrics));
+static_assert(std::size(kCauses) == std::size(store::kSenderMetrics));
 
 struct Grown {
   std::map<std::string, std::int64_t> bytes, paused_ps, marked, queue_B;               // by port
@@ -31,17 +32,14 @@ struct Grown {
 };
 
 // How much a series grew between two samples; nothing: a damaged block.
-std::optional<std::int64_t> growth(lab::SqliteFile& file, std::int64_t id, std::uint64_t from, std::uint64_t to) {
+std::optional<std::int64_t> growth(store::SqliteFile& file, std::int64_t id, std::uint64_t from, std::uint64_t to) {
   std::int64_t first = 0, last = 0;
-  lab::SqliteRows blocks(file, "SELECT first_sample, count, data FROM block WHERE series_id=?");
-  blocks.bind(id);
-  while (blocks.next()) {
-    const auto begin = static_cast<std::uint64_t>(blocks.integer(0)),
-               count = static_cast<std::uint64_t>(blocks.integer(1));
+  for (const store::BlockRow& block : store::Reader<store::BlockRow>(file, "WHERE series_id=?", id)) {
+    const std::uint64_t begin = block.first_sample, count = block.count;
     const auto holds = [&](std::uint64_t sample) { return sample >= begin && sample - begin < count; };
     if (!holds(from) && !holds(to)) continue;
-    if (count > lab::kBlockSamples) return std::nullopt;
-    const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(count));
+    if (count > store::kBlockSamples) return std::nullopt;
+    const auto values = store::decode_block(block.data, static_cast<std::uint32_t>(count));
     if (!values) return std::nullopt;
     if (holds(from)) first = (*values)[from - begin];
     if (holds(to)) last = (*values)[to - begin];
@@ -50,16 +48,13 @@ std::optional<std::int64_t> growth(lab::SqliteFile& file, std::int64_t id, std::
 }
 
 // The largest of these samples.
-std::optional<std::int64_t> largest(lab::SqliteFile& file, std::int64_t id, std::uint64_t from, std::uint64_t to) {
+std::optional<std::int64_t> largest(store::SqliteFile& file, std::int64_t id, std::uint64_t from, std::uint64_t to) {
   std::int64_t most = 0;
-  lab::SqliteRows blocks(file, "SELECT first_sample, count, data FROM block WHERE series_id=?");
-  blocks.bind(id);
-  while (blocks.next()) {
-    const auto begin = static_cast<std::uint64_t>(blocks.integer(0)),
-               count = static_cast<std::uint64_t>(blocks.integer(1));
-    if (count > lab::kBlockSamples) return std::nullopt;
+  for (const store::BlockRow& block : store::Reader<store::BlockRow>(file, "WHERE series_id=?", id)) {
+    const std::uint64_t begin = block.first_sample, count = block.count;
+    if (count > store::kBlockSamples) return std::nullopt;
     if (begin > to || (begin < from && from - begin >= count)) continue;
-    const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(count));
+    const auto values = store::decode_block(block.data, static_cast<std::uint32_t>(count));
     if (!values) return std::nullopt;
     for (std::uint64_t i = std::max(begin, from); i <= to && i - begin < values->size(); ++i)
       most = std::max<std::int64_t>(most, (*values)[i - begin]);
@@ -67,27 +62,26 @@ std::optional<std::int64_t> largest(lab::SqliteFile& file, std::int64_t id, std:
   return most;
 }
 
-bool read_growth(lab::SqliteFile& file, std::uint64_t from, std::uint64_t to, Grown& grown) {
+bool read_growth(store::SqliteFile& file, std::uint64_t from, std::uint64_t to, Grown& grown) {
   static const std::map<std::string, std::string> kCauseOf = [] {
     std::map<std::string, std::string> out;
-    for (std::size_t i = 0; i < std::size(kCauses); ++i) out[lab::kSenderMetrics[i]] = kCauses[i];
+    for (std::size_t i = 0; i < std::size(kCauses); ++i) out[store::kSenderMetrics[i]] = kCauses[i];
     return out;
   }();
-  lab::SqliteRows series(file, "SELECT id, node, port, class, metric FROM series ORDER BY id");
-  while (series.next()) {
-    const std::string metric = series.text(4), port = series.text(1) + ":" + series.text(2);
+  for (const store::SeriesRow& series : store::Reader<store::SeriesRow>(file, "ORDER BY id")) {
+    const std::string &metric = series.metric, port = series.node + ":" + series.port;
     const bool of_flow = kCauseOf.contains(metric);
     if (metric == "queue_B") {
-      const auto most = largest(file, series.integer(0), from, to);
+      const auto most = largest(file, series.id, from, to);
       if (!most) return false;
       grown.queue_B[port] = std::max(grown.queue_B[port], *most);
       continue;
     }
     if (!of_flow && metric != "tx_bytes" && metric != "pause_rx_ps" && metric != "ecn_marked") continue;
-    const auto more = growth(file, series.integer(0), from, to);
+    const auto more = growth(file, series.id, from, to);
     if (!more) return false;
     if (of_flow) {
-      grown.held[{series.text(1), series.text(2)}][kCauseOf.at(metric)] = *more;
+      grown.held[{series.node, series.port}][kCauseOf.at(metric)] = *more;
     } else if (metric == "tx_bytes") {
       grown.bytes[port] += *more;
     } else if (metric == "ecn_marked") {
@@ -115,7 +109,7 @@ void use_growth(const Grown& grown, Evidence& evidence) {
     link.max_queue_B = static_cast<std::uint64_t>(of(grown.queue_B, link.from));
     link.lost.clear();
   }
-  for (lab::FlowEvidence& flow : evidence.flows) flow.goodput_bps = 0;  // it is of the whole run
+  for (lab::FlowEvidence& flow : evidence.flows) flow.goodput_bps.reset();  // it is of the whole run
   std::map<std::pair<std::string, std::uint32_t>, const std::map<std::string, Time_ps>*> by_sender;
   for (const lab::FlowEvidence& flow : evidence.flows) {
     const auto found = grown.held.find({flow.workload, std::to_string(flow.number)});
@@ -186,7 +180,7 @@ tl::expected<void, ExplainProblem> cut_to_window(const std::string& directory, T
       evidence.samples - 1, static_cast<std::uint64_t>((std::min(to_ps, last_ps) + interval_ps - 1) / interval_ps));
   Grown grown;
   const std::string path = directory + "/results.sqlite";
-  lab::SqliteFile file(path, lab::SqliteFile::Mode::kRead);
+  store::SqliteFile file(path, store::SqliteFile::Mode::kRead);
   file.limit_integers(kMostNumber);
   if (!read_growth(file, from, to, grown) || !file.error().empty())
     return tl::unexpected(ExplainProblem{path + ": a damaged series", "run the lab again"});

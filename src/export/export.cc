@@ -51,8 +51,6 @@ Files write_tables(const RunStore& store, const ExportOptions& options, const st
     if (table->columns().empty()) continue;
     if (auto written = write(*table); !written) return tl::unexpected(written.error());
   }
-  const auto counters = store.counter_table();
-  if (auto written = write(*counters); !written) return tl::unexpected(written.error());
   const auto series = store.series_table(options.series);
   if (auto written = write(*series); !written) return tl::unexpected(written.error());
   return files;

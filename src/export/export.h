@@ -1,5 +1,5 @@
 // A run's results for other tools: CSV and Parquet (a file for each table), Prometheus, and a trace for Perfetto
-// (docs/export.md). Reads results.sqlite and results.json, nothing else.
+// (docs/export.md). Reads results.sqlite, nothing else.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Ports in results.json: counters of NICs under the drivers' names, losses by reason, and counters by class.
-// Every shape is checked: JSON that was changed by hand leaves out what is not what it should be.
+// Ports of a run or a world: counters of NICs under the drivers' names, losses by reason, and counters by class. Those
+// of a run are rows of its store, those of a world come as JSON, of which every shape is checked.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "store/rows/counter_rows.h"
+
 namespace weft::exports {
 
-struct PortCounter {
-  std::string node, port, device;
-  std::string group;  // "hw_counters", "ethtool", "weft"
-  std::string name;
-  std::uint64_t value = 0;
-};
-struct LostPackets {
-  std::string node, port, reason;
-  std::uint64_t packets = 0;
-};
+using PortCounter = store::CounterRow;
+using LostPackets = store::PortDropRow;
 struct NicPort {
   std::string node, port, device;
   std::uint64_t rate_bps = 0;

@@ -20,7 +20,7 @@ std::string hw_help(std::string_view counter) {
 
 using PortKey = std::pair<std::string, std::string>;
 
-// A counter that results.json leaves out is 0: every port has every counter that one of them has.
+// A counter that has no row is 0: every port has every counter that one of them has.
 void add_nics(const PortResults& results, MetricFamilies& out) {
   std::map<PortKey, std::map<std::string, std::uint64_t>> hardware, ethtool;
   std::set<std::string> ethtool_names, other_names;

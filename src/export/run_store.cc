@@ -6,9 +6,10 @@
 #include <charconv>
 #include <filesystem>
 
-#include "base/files.h"
 #include "base/time.h"
-#include "results/series.h"
+#include "store/rows/counter_rows.h"
+#include "store/series.h"
+#include "store/table.h"
 
 namespace weft::exports {
 
@@ -16,7 +17,6 @@ namespace {
 
 // Version of the schema that this reads (docs/results.md).
 constexpr std::int64_t kSchemaVersion = 1;
-constexpr std::size_t kMostJson_B = std::size_t{4} << 30;
 
 std::string quoted(const std::string& name) {
   std::string text = "\"";
@@ -26,7 +26,7 @@ std::string quoted(const std::string& name) {
 
 class SqliteTable : public TableSource {
  public:
-  SqliteTable(lab::SqliteFile& file, const std::string& table_name, std::vector<Column> table_columns)
+  SqliteTable(store::SqliteFile& file, const std::string& table_name, std::vector<Column> table_columns)
       : TableSource(table_name, std::move(table_columns)), file_(file), rows_(file, select().c_str()) {}
 
   bool next(std::vector<Cell>& row) override {
@@ -54,14 +54,14 @@ class SqliteTable : public TableSource {
     for (const Column& column : columns()) names += (names.empty() ? "" : ", ") + quoted(column.name);
     return fmt::format("SELECT {} FROM {}", names.empty() ? "1" : names, quoted(name()));
   }
-  lab::SqliteFile& file_;
-  lab::SqliteRows rows_;
+  store::SqliteFile& file_;
+  store::SqliteRows rows_;
 };
 
 // Columns by their declared types; bytes have no place in a table of text and numbers.
-std::vector<Column> columns_of(lab::SqliteFile& file, const std::string& table) {
+std::vector<Column> columns_of(store::SqliteFile& file, const std::string& table) {
   std::vector<Column> columns;
-  lab::SqliteRows rows(file, fmt::format("PRAGMA table_info({})", quoted(table)).c_str());
+  store::SqliteRows rows(file, fmt::format("PRAGMA table_info({})", quoted(table)).c_str());
   while (rows.next()) {
     const std::string type = rows.text(2);
     if (type == "BLOB") continue;
@@ -120,28 +120,6 @@ class SeriesTable : public TableSource {
   std::string error_;
 };
 
-class CounterTable : public TableSource {
- public:
-  explicit CounterTable(const std::vector<PortCounter>& counters)
-      : TableSource("counter", {{"node", CellType::kText},
-                                {"port", CellType::kText},
-                                {"device", CellType::kText},
-                                {"group", CellType::kText},
-                                {"name", CellType::kText},
-                                {"value", CellType::kInteger}}),
-        counters_(counters) {}
-  bool next(std::vector<Cell>& row) override {
-    if (at_ >= counters_.size()) return false;
-    const PortCounter& each = counters_[at_++];
-    row = {each.node, each.port, each.device, each.group, each.name, static_cast<std::int64_t>(each.value)};
-    return true;
-  }
-
- private:
-  const std::vector<PortCounter>& counters_;
-  std::size_t at_ = 0;
-};
-
 // Error for a directory without results.sqlite.
 ExportProblem no_store(const std::string& directory) {
   std::error_code ignored;
@@ -171,9 +149,9 @@ tl::expected<RunStore, ExportProblem> RunStore::open(const std::string& director
     return tl::unexpected(ExportProblem{true, fmt::format("{} is no directory", directory),
                                         "name the directory that weft run --out wrote"});
   if (!fs::is_regular_file(store.path_, error)) return tl::unexpected(no_store(directory));
-  store.file_ = std::make_unique<lab::SqliteFile>(store.path_, lab::SqliteFile::Mode::kRead);
+  store.file_ = std::make_unique<store::SqliteFile>(store.path_, store::SqliteFile::Mode::kRead);
   if (auto read = store.read_schema(); !read) return tl::unexpected(read.error());
-  if (auto read = store.read_json(); !read) return tl::unexpected(read.error());
+  store.read_ports();
   return store;
 }
 
@@ -181,26 +159,27 @@ tl::expected<void, ExportProblem> RunStore::read_schema() {
   const auto damaged = [&](const std::string& why) {
     return tl::unexpected(ExportProblem{true, fmt::format("cannot read {}: {}", path_, why), "run the lab again"});
   };
-  lab::SqliteRows version(*file_, "PRAGMA user_version");
+  store::SqliteRows version(*file_, "PRAGMA user_version");
   const std::int64_t number = version.next() ? version.integer(0) : 0;
   if (!file_->error().empty()) return damaged(file_->error());
   if (number != kSchemaVersion)
     return damaged(fmt::format("its schema has version {}, this weft reads {}", number, kSchemaVersion));
-  lab::SqliteRows rows(*file_,
-                       "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
-                       "ORDER BY rowid");
+  store::SqliteRows rows(*file_,
+                         "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
+                         "ORDER BY rowid");
   while (rows.next()) {
     const std::string name = rows.text(0);
     if (name != "series" && name != "block") tables_.push_back(name);
   }
   if (!file_->error().empty()) return damaged(file_->error());
   if (!has_table("run")) return damaged("it has no table run");
+  if (!has_table("counter")) return damaged("it was written by an older weft, which kept no counters there");
   const std::int64_t interval_ps = run_number("sample_interval_ps", 0), end_ps = run_number("end_ps", 0);
   const std::int64_t count = run_number("samples", 0);
   if (count < 0 || interval_ps < 0 || (count > 0 && (interval_ps == 0 || count - 2 > end_ps / interval_ps)))
     return damaged(fmt::format("{} samples do not fit a run of {} ps", count, end_ps));
   samples_ = static_cast<std::uint64_t>(count);
-  if (samples_ > lab::kMostSamples) return damaged(fmt::format("{} samples are more than this reads", count));
+  if (samples_ > store::kMostSamples) return damaged(fmt::format("{} samples are more than this reads", count));
   return {};
 }
 
@@ -213,9 +192,8 @@ std::unique_ptr<TableSource> RunStore::table(const std::string& name) const {
 }
 
 std::string RunStore::run_text(const std::string& key) const {
-  lab::SqliteRows rows(*file_, "SELECT value FROM run WHERE key=?");
-  rows.bind(key);
-  return rows.next() ? rows.text(0) : "";
+  const auto row = store::read_first<store::RunRow>(*file_, "WHERE key=?", key);
+  return row ? row->value : "";
 }
 
 std::int64_t RunStore::run_number(const std::string& key, std::int64_t otherwise) const {
@@ -227,20 +205,16 @@ std::int64_t RunStore::run_number(const std::string& key, std::int64_t otherwise
 
 std::vector<SeriesInfo> RunStore::series() const {
   std::vector<SeriesInfo> all;
-  lab::SqliteRows rows(*file_, "SELECT id, node, port, class, metric, unit, interval_ps FROM series ORDER BY id");
-  while (rows.next())
-    all.push_back(
-        {rows.integer(0), rows.text(1), rows.text(2), rows.integer(3), rows.text(4), rows.text(5), rows.integer(6)});
+  for (const SeriesInfo& row : store::Reader<SeriesInfo>(*file_, "ORDER BY id")) all.push_back(row);
   return all;
 }
 
 tl::expected<std::vector<std::int64_t>, std::string> RunStore::read(const SeriesInfo& series) const {
   std::vector<std::int64_t> samples(samples_);
-  lab::SqliteRows blocks(*file_, "SELECT first_sample, count, data FROM block WHERE series_id=? ORDER BY first_sample");
-  blocks.bind(series.id);
-  while (blocks.next()) {
-    const auto values = lab::decode_block(blocks.blob(2), static_cast<std::uint32_t>(blocks.integer(1)));
-    const auto first = static_cast<std::uint64_t>(blocks.integer(0));
+  for (const store::BlockRow& block :
+       store::Reader<store::BlockRow>(*file_, "WHERE series_id=? ORDER BY first_sample", series.id)) {
+    const auto values = store::decode_block(block.data, static_cast<std::uint32_t>(block.count));
+    const std::uint64_t first = block.first_sample;
     if (!values || first > samples_ || values->size() > samples_ - first)
       return tl::make_unexpected(fmt::format("{}: a damaged block of {}", path_, series_name(series)));
     std::copy(values->begin(), values->end(), samples.begin() + static_cast<std::ptrdiff_t>(first));
@@ -257,21 +231,15 @@ std::unique_ptr<TableSource> RunStore::series_table(const std::vector<std::strin
   return std::make_unique<SeriesTable>(*this, std::move(wanted));
 }
 
-std::unique_ptr<TableSource> RunStore::counter_table() const {
-  return std::make_unique<CounterTable>(results_.counters);
-}
-
-tl::expected<void, ExportProblem> RunStore::read_json() {
-  const std::string path = (std::filesystem::path(directory_) / "results.json").string();
-  auto text = read_file(path, kMostJson_B);
-  if (!text)
-    return tl::unexpected(
-        ExportProblem{true, fmt::format("cannot read {}: {}", path, text.error()), "run the lab again"});
-  auto results = read_port_results(*text);
-  if (!results)
-    return tl::unexpected(ExportProblem{true, fmt::format("{} is not the JSON of a run", path), "run the lab again"});
-  results_ = std::move(*results);
-  return {};
+void RunStore::read_ports() {
+  ports_.lab = run_text("lab");
+  ports_.seed = std::strtoull(run_text("seed").c_str(), nullptr, 10);
+  for (const PortCounter& row : store::Reader<PortCounter>(*file_)) ports_.counters.push_back(row);
+  for (const store::PortRow& row : store::Reader<store::PortRow>(*file_)) {
+    if (row.device)
+      ports_.nic_ports.push_back({row.node, row.name, *row.device, static_cast<std::uint64_t>(row.rate_bps)});
+  }
+  for (const LostPackets& row : store::Reader<LostPackets>(*file_)) ports_.lost.push_back(row);
 }
 
 }  // namespace weft::exports

@@ -1,5 +1,4 @@
-// A finished run read back from its directory: the tables of results.sqlite by their schema, the time series, and the
-// counters of NIC ports, which only results.json has.
+// A finished run read back from the results.sqlite of its directory: the tables by their schema, and the time series.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 #include "export/port_results.h"
 #include "export/series_filter.h"
 #include "export/table_source.h"
-#include "results/sqlite_file.h"
+#include "store/sqlite_file.h"
 
 namespace weft::exports {
 
@@ -40,12 +39,11 @@ class RunStore {
   // One row for each sample: time_ps, node, port, class, metric, unit, value.
   std::unique_ptr<TableSource> series_table(const std::vector<std::string>& patterns) const;
 
-  // Ports of results.json; counters that it leaves out are 0.
-  const PortResults& port_results() const { return results_; }
-  const std::vector<PortCounter>& counters() const { return results_.counters; }
-  const std::vector<NicPort>& nic_ports() const { return results_.nic_ports; }
-  const std::vector<LostPackets>& lost() const { return results_.lost; }
-  std::unique_ptr<TableSource> counter_table() const;
+  // Counters that have no row are 0.
+  const PortResults& port_results() const { return ports_; }
+  const std::vector<PortCounter>& counters() const { return ports_.counters; }
+  const std::vector<NicPort>& nic_ports() const { return ports_.nic_ports; }
+  const std::vector<LostPackets>& lost() const { return ports_.lost; }
 
   // Empty, or what is wrong with results.sqlite.
   const std::string& error() const { return file_->error(); }
@@ -53,13 +51,13 @@ class RunStore {
  private:
   RunStore() = default;
   tl::expected<void, ExportProblem> read_schema();
-  tl::expected<void, ExportProblem> read_json();
+  void read_ports();
 
   std::string directory_, path_;
-  std::unique_ptr<lab::SqliteFile> file_;
+  std::unique_ptr<store::SqliteFile> file_;
   std::vector<std::string> tables_;
   std::uint64_t samples_ = 0;
-  PortResults results_;
+  PortResults ports_;
 };
 
 }  // namespace weft::exports

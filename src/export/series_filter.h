@@ -3,20 +3,15 @@
 // with the metric alone.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "store/rows/run_rows.h"
+
 namespace weft::exports {
 
-struct SeriesInfo {
-  std::int64_t id = 0;
-  std::string node, port;
-  std::int64_t class_ = -1;
-  std::string metric, unit;
-  std::int64_t interval_ps = 0;
-};
+using SeriesInfo = store::SeriesRow;
 std::string series_name(const SeriesInfo& series);
 
 bool matches(std::string_view pattern, std::string_view text);

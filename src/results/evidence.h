@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log_histogram.h"
 #include "base/time.h"
+#include "store/rows/flow_rows.h"
 
 namespace weft::lab {
 
@@ -55,7 +57,8 @@ struct SenderEvidence {
   std::vector<std::string> path;  // ports by which its packets leave, its own first; empty: that depends on the moment
   std::vector<EarlierPath> earlier;  // in order of time, where routes changed; `path` is the last
   std::string workload;              // whose queue pair it is; empty: not known
-  LogHistogram latency;  // ps, of its messages (nic/record/port_record.h); only of a run that has just ended
+  LogHistogram latency;            // ps, of its messages (nic/record/port_record.h); only of a run that has just ended
+  std::optional<std::int64_t> id;  // in the store, which numbers them from 1
 };
 // Messages of senders that were left out: the workload is known, the flow is not.
 struct LatencyEvidence {
@@ -118,19 +121,7 @@ struct LinkEvidence {
   std::vector<std::pair<std::string, std::uint64_t>> lost;  // on it and at its end: by reason
 };
 
-struct FlowEvidence {
-  std::string workload;
-  std::uint64_t number = 0;
-  std::string name;  // of a graph
-  std::string from, to;
-  std::uint32_t qpn = 0;
-  std::uint64_t size_B = 0;
-  std::string state;  // done, failed, running, waiting
-  double goodput_bps = 0;
-  std::uint64_t retransmitted_packets = 0, cnps_received = 0;
-  Time_ps fct_ps = 0;   // of flows that are done
-  double slowdown = 0;  // 0: not known
-};
+using FlowEvidence = store::FlowRow;
 
 struct ReceiveEvidence {
   std::string port;

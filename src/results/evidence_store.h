@@ -2,11 +2,11 @@
 #pragma once
 
 #include "results/evidence.h"
-#include "results/sqlite_file.h"
+#include "store/sqlite_file.h"
 
 namespace weft::lab {
 
 // Makes its tables, and adds to `run`. Flows, drops and pauses have tables of their own (results_store.cc).
-void write_evidence(SqliteFile& file, const Evidence& evidence);
+void write_evidence(store::SqliteFile& file, const Evidence& evidence);
 
 }  // namespace weft::lab

@@ -143,11 +143,11 @@ std::vector<FlowAnswer> explain_flows(const ExplainContext& context) {
     flow.to = each.to;
     if (each.flow != nullptr) {
       flow.id = fmt::format("{}/{}", each.workload, each.flow->number);
-      flow.name = each.flow->name;
+      flow.name = each.flow->name.value_or("");
       flow.state = each.flow->state;
-      flow.goodput_bps = each.flow->goodput_bps;
-      flow.fct_ps = each.flow->fct_ps;
-      flow.slowdown = each.flow->slowdown;
+      flow.goodput_bps = each.flow->goodput_bps.value_or(0);
+      flow.fct_ps = each.flow->fct_ps.value_or(0);
+      flow.slowdown = each.flow->slowdown.value_or(0);
     } else {
       flow.id = fmt::format("{}{}{}>{}", flow.workload, flow.workload.empty() ? "" : "/", flow.from,
                             flow.to.empty() ? "any" : flow.to);

@@ -1,7 +1,5 @@
 #include "results/json_rows.h"
 
-#include <cmath>
-
 #include "results/class_quantities.h"
 #include "results/counters/drop_reason.h"
 #include "results/counters/forwarder_results.h"
@@ -12,7 +10,7 @@ namespace weft::lab {
 namespace {
 
 // Zeros are written as well: a script finds each key at each port.
-void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
+void add_class(store::JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
   j.open_item('{');
   j.add("class", c);
   for (const ClassQuantity& quantity : class_quantities()) j.add(quantity.name, quantity.of_switch(port, c));
@@ -21,41 +19,35 @@ void add_class(JsonText& j, const SwitchPortOutcome& port, std::size_t c) {
 
 }  // namespace
 
-double places(double value, int digits) {
-  double scale = std::pow(10.0, digits);
-  return std::round(value * scale) / scale;
-}
-
-void add_drop(JsonText& j, const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
+store::DropRow drop_row(const fabric::DropRecord& drop, const SwitchOutcome& each, const fabric::AddressBook& book) {
   const DropReason& reason = drop_reason(drop.reason);
-  j.open('{');
-  j.add("time_ps", drop.first_ps);
-  j.add("last_ps", drop.last_ps);
-  j.add("count", drop.count);
-  j.add("in", each.ports[drop.in_port].name);
+  store::DropRow row;
+  row.node = each.config->name;
+  row.time_ps = drop.first_ps;
+  row.last_ps = drop.last_ps;
+  row.count = drop.count;
+  row.in_port = each.ports[drop.in_port].name;
+  row.queue = drop.queue;
+  row.occupancy_B = drop.occupancy_B;
   if (drop.out_port < each.ports.size()) {
-    j.add("out", each.ports[drop.out_port].name);
-    j.add("queue", drop.queue);
-    j.add("occupancy_B", drop.occupancy_B);
+    row.out_port = each.ports[drop.out_port].name;
+    row.out_queue = row.queue;
+    row.out_queue_B = row.occupancy_B;
   }
-  j.add("reason", reason.name);
-  if (reason.wjh_id == 0) {
-    j.add("wjh_id", nullptr);
-  } else {
-    j.add("wjh_id", reason.wjh_id);
-  }
-  j.add("from", book[drop.source].name);
-  j.add("to", book[drop.destination].name);
-  j.add("src_ip", address_text(book[drop.source]));
-  j.add("dst_ip", address_text(book[drop.destination]));
-  j.add("udp_src_port", drop.udp_src_port);
-  j.add("dest_qp", drop.endpoint);
-  j.add("psn", drop.sequence);
-  j.add("opcode", drop.opcode);
-  j.close('}');
+  row.reason = reason.name;
+  if (reason.wjh_id > 0) row.wjh_id = reason.wjh_id;
+  row.source = book[drop.source].name;
+  row.destination = book[drop.destination].name;
+  row.source_address = address_text(book[drop.source]);
+  row.destination_address = address_text(book[drop.destination]);
+  row.udp_src_port = drop.udp_src_port;
+  row.dest_qp = drop.endpoint;
+  row.psn = drop.sequence;
+  row.opcode = drop.opcode;
+  return row;
 }
 
-void add_switch_port(JsonText& j, const SwitchPortOutcome& port) {
+void add_switch_port(store::JsonText& j, const SwitchPortOutcome& port) {
   j.open('{');
   j.add("name", port.name);
   j.add("peer", port.peer);
@@ -71,7 +63,7 @@ void add_switch_port(JsonText& j, const SwitchPortOutcome& port) {
   j.close('}');
 }
 
-void add_port(JsonText& j, const PortOutcome& port) {
+void add_port(store::JsonText& j, const PortOutcome& port) {
   j.open('{');
   j.add("name", port.name);
   j.add("device", port.device);
@@ -79,50 +71,33 @@ void add_port(JsonText& j, const PortOutcome& port) {
   j.add("address", port.address);
   j.add("rate_bps", port.rate_bps);
   const std::vector<nic::NamedCounter> counters = port_counters(port);
-  const auto add_group = [&](const char* key, nic::CounterGroup group) {
+  j.open(kOwnCounters, '{');
+  for (const auto& [name, value] : own_counters(port)) j.add(name, value);
+  j.close('}');
+  for (const auto& [group, key] : {kCounterGroups[1], kCounterGroups[0]}) {
     j.open(key, '{');
     for (const nic::NamedCounter& counter : counters) {
       if (counter.group == group) j.add(counter.name, counter.value);
     }
     j.close('}');
-  };
-  j.open("weft", '{');
-  j.add("retransmitted_packets", port.counters.retransmitted_packets);
-  j.add("acks_sent", port.counters.acks_sent);
-  j.add("naks_sent", port.counters.naks_sent);
-  j.close('}');
-  add_group("ethtool", nic::CounterGroup::kEthtool);
-  add_group("hw_counters", nic::CounterGroup::kHardware);
-  j.close('}');
-}
-
-void add_pause(JsonText& j, const PauseRow& row) {
-  j.open('{');
-  j.add("time_ps", row.time_ps);
-  j.add("port", row.port);
-  j.add("peer", row.peer);
-  j.open("classes", '[');
-  for (std::size_t c = 0; c < fabric::kClasses; ++c) {
-    if (row.classes >> c & 1) j.item(c);
   }
-  j.close(']');
-  j.add("direction", row.sent ? "sent" : "received");
-  j.add("what", pause_state(row.what));
   j.close('}');
 }
 
-void add_link(JsonText& j, const LinkOutcome& link) {
-  j.open('{');
-  j.add("from", link.from);
-  j.add("to", link.to);
-  j.add("sent", link.ledger.sent);
-  j.add("copies", link.ledger.copies);
-  j.add("replicas", link.ledger.replicas);
-  j.open("fates", '{');
-  for (std::size_t f = 0; f < fabric::kFateCount; ++f) j.add(fabric::kFateNames[f], link.ledger.fates[f]);
-  j.close('}');
-  j.add("in_flight", link.in_flight);
-  j.close('}');
+store::PauseObject pause_object(const PauseRow& row) {
+  store::PauseObject object{row.time_ps, row.port, row.peer, {}, row.sent ? "sent" : "received", pause_state(row.what)};
+  for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
+    if (row.classes >> c & 1) object.classes.push_back(c);
+  }
+  return object;
+}
+
+store::LedgerRow ledger_row(const LinkOutcome& link) {
+  store::LedgerRow row{link.from, link.to,       link.ledger.sent, link.ledger.copies, link.ledger.replicas,
+                       {},        link.in_flight};
+  for (std::size_t f = 0; f < fabric::kFateCount; ++f)
+    row.fates.emplace_back(fabric::kFateNames[f], link.ledger.fates[f]);
+  return row;
 }
 
 }  // namespace weft::lab

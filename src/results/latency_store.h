@@ -1,12 +1,13 @@
-// The latency of messages in results.sqlite (docs/results.md).
+// The latency of messages in both files of results (docs/results.md).
 #pragma once
 
 #include "results/message_latency.h"
-#include "results/sqlite_file.h"
+#include "store/rows/latency_rows.h"
+#include "store/sqlite_file.h"
 
 namespace weft::lab {
 
-// Makes its tables: flow_latency, workload_latency, latency_bucket.
-void write_latency(SqliteFile& file, const MessageLatency& latency);
+store::WorkloadLatencyRow latency_row(const WorkloadLatency& latency);
+void write_latency(store::SqliteFile& file, const MessageLatency& latency);
 
 }  // namespace weft::lab

@@ -138,4 +138,18 @@ std::string classes_text(std::uint8_t classes) {
   return text;
 }
 
+store::PauseEventRow pause_event(const PauseRow& row) {
+  store::PauseEventRow event{
+      row.time_ps, row.port, row.peer, row.classes, row.sent, pause_text(row), pause_state(row.what), {},
+      {},          {},       {},       {},          {}};
+  if (!row.nic_cause.empty()) event.nic_cause = row.nic_cause;
+  if (row.queue_port.empty()) return event;
+  event.queue_port = row.queue_port;
+  event.queue = row.queue;
+  event.queue_B = row.queue_B;
+  event.group_B = row.group_B;
+  event.egress_B = row.egress_B;
+  return event;
+}
+
 }  // namespace weft::lab

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "results/run_result.h"
+#include "store/rows/fabric_rows.h"
 
 namespace weft::lab {
 
@@ -26,6 +27,7 @@ inline constexpr std::size_t kMostPauseRows = 100'000;
 std::vector<PauseRow> merged_pauses(const RunResult& result, std::uint64_t& left_out);
 // "XOFF sent to h0:p0", "stopped by leaf0:swp1 …".
 std::string pause_text(const PauseRow& row);
+store::PauseEventRow pause_event(const PauseRow& row);
 // "start", or how it ended: "xon", "expired", "link down", "watchdog"; "log full": after the last that was kept.
 const char* pause_state(fabric::PauseEnd what);
 // "3", "3 4", "all".

@@ -6,8 +6,8 @@
 #include <string>
 #include <tl/expected.hpp>
 
-#include "results/json_stream.h"
 #include "results/run_result.h"
+#include "store/json_stream.h"
 
 namespace weft::lab {
 
@@ -19,7 +19,8 @@ struct QueueNow {
 };
 
 // Piece by piece: of a large lab it is larger than what it is made from. A counter that is zero is left out.
-void results_json(const Lab& lab, const RunResult& result, const TextSink& sink, std::span<const QueueNow> queues = {});
+void results_json(const Lab& lab, const RunResult& result, const store::TextSink& sink,
+                  std::span<const QueueNow> queues = {});
 std::string results_json(const Lab& lab, const RunResult& result, std::span<const QueueNow> queues = {});
 // The error names the file and the reason.
 tl::expected<void, std::string> write_results_json(const std::string& path, const Lab& lab, const RunResult& result);

@@ -14,13 +14,13 @@
 #include "model/lab.h"
 #include "results/evidence.h"
 #include "results/message_latency.h"
-#include "results/series.h"
 #include "spec/address_book.h"
 #include "spec/forwarder_counters.h"
 #include "spec/ledger.h"
 #include "spec/nic_counters.h"
 #include "spec/switch_counters.h"
 #include "spec/workload_kinds.h"
+#include "store/series.h"
 
 namespace weft::lab {
 
@@ -134,7 +134,7 @@ struct RunResult {
   std::uint64_t records_left_out = 0;
   std::map<std::string, std::uint64_t> noted_left_out;      // of these, events by kind
   std::vector<std::pair<Time_ps, Time_ps>> workload_times;  // by workload: its turn
-  SeriesSet series;                                         // empty unless the lab has a sample interval
+  store::SeriesSet series;                                  // empty unless the lab has a sample interval
   std::uint64_t captured_frames = 0;
   std::uint64_t uncaptured_frames = 0;     // came when the capture was full
   std::vector<std::string> capture_files;  // as they were named, oldest first

@@ -9,9 +9,9 @@
 #include "base/plural.h"
 #include "base/text_table.h"
 #include "model/workload_metrics.h"
-#include "results/json_text.h"
 #include "results/metric_value.h"
 #include "results/report_text.h"
+#include "store/json_text.h"
 
 namespace weft::lab {
 
@@ -134,7 +134,7 @@ std::string report(const SeedStudy& study, const std::string& lab_name) {
 }
 
 std::string results_json(const SeedStudy& study, const std::string& lab_name) {
-  JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("lab", lab_name);
   json.open("seeds", '[');

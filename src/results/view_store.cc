@@ -9,24 +9,13 @@
 #include <numeric>
 #include <optional>
 
+#include "results/evidence_rows.h"
 #include "results/headline.h"
-#include "results/lossless_loss.h"
 #include "results/pause_rows.h"
+#include "store/table.h"
 
 namespace weft::lab {
 namespace {
-
-constexpr const char* kViewSchema = R"(
-CREATE TABLE expectation(what TEXT, min REAL, max REAL, value REAL, met INTEGER);
-CREATE TABLE cable(a TEXT, b TEXT, rate_bps INTEGER, length_mm INTEGER);
-CREATE TABLE queue_limit(node TEXT, class INTEGER, xoff_B INTEGER, xon_B INTEGER, ecn_min_B INTEGER,
-  ecn_max_B INTEGER);
-CREATE TABLE headroom(node TEXT, port TEXT, class INTEGER, size_B INTEGER);
-CREATE TABLE fault_time(name TEXT, action TEXT, port TEXT, peer TEXT, from_ps INTEGER, to_ps INTEGER, hits INTEGER);
-CREATE TABLE event_total(kind TEXT, count INTEGER);
-CREATE TABLE lossless_loss(place TEXT, by_nic INTEGER, class INTEGER, is_lossless INTEGER, lost INTEGER,
-  taken INTEGER);
-)";
 
 struct PauseLimits {
   std::int64_t xoff_B = 0, xon_B = 0;
@@ -47,21 +36,23 @@ PauseLimits limits_of(const SwitchConfig& device, const fabric::GroupConfig& gro
   return limits;
 }
 
-void write_limits(SqliteFile& file, const RunResult& result) {
-  SqliteRows rows(file, "INSERT INTO queue_limit VALUES(?,?,?,?,?,?)");
+void write_limits(store::SqliteFile& file, const RunResult& result) {
+  store::Inserter<store::QueueLimitRow> rows(file);
   for (const SwitchOutcome& each : result.switches) {
     const SwitchConfig& device = *each.config;
     if (device.forwarder) continue;
-    for (std::size_t c = 0; c < fabric::kClasses; ++c) {
+    for (std::uint32_t c = 0; c < fabric::kClasses; ++c) {
       std::optional<PauseLimits> pause;
       const fabric::GroupConfig& group = device.qos.groups[c];
       if (group.lossless && device.qos.flow_control != fabric::FlowControl::kNone) pause = limits_of(device, group);
       const fabric::EcnRamp& ecn = device.qos.queues[c].ecn;
       if (!pause && !ecn.enabled) continue;
-      rows.add(device.name, c, pause ? std::optional(pause->xoff_B) : std::nullopt,
-               pause ? std::optional(pause->xon_B) : std::nullopt,
-               ecn.enabled ? std::optional(ecn.min_B) : std::nullopt,
-               ecn.enabled ? std::optional(ecn.max_B) : std::nullopt);
+      store::QueueLimitRow row{device.name, c, {}, {}, {}, {}};
+      if (pause) row.xoff_B = pause->xoff_B;
+      if (pause) row.xon_B = pause->xon_B;
+      if (ecn.enabled) row.ecn_min_B = ecn.min_B;
+      if (ecn.enabled) row.ecn_max_B = ecn.max_B;
+      rows.add(row);
     }
   }
 }
@@ -73,13 +64,13 @@ std::int64_t whole_cells_B(const SwitchConfig& device, std::int64_t bytes) {
 
 // A port without a row of its own has what most ports of its switch have: that row has no port. A row without a class
 // is the pool that all groups share.
-void write_headroom(SqliteFile& file, const RunResult& result) {
-  SqliteRows rows(file, "INSERT INTO headroom VALUES(?,?,?,?)");
+void write_headroom(store::SqliteFile& file, const RunResult& result) {
+  store::Inserter<store::HeadroomRow> rows(file);
   for (const SwitchOutcome& each : result.switches) {
     const SwitchConfig& device = *each.config;
     if (!device.forwarder && device.qos.headroom_pool_B > 0)
-      rows.add(device.name, nullptr, nullptr, device.qos.headroom_pool_B);
-    for (std::size_t c = 0; c < fabric::kClasses && !device.forwarder; ++c) {
+      rows.add({device.name, {}, {}, device.qos.headroom_pool_B});
+    for (std::uint32_t c = 0; c < fabric::kClasses && !device.forwarder; ++c) {
       if (!device.qos.groups[c].lossless) continue;
       std::map<std::int64_t, std::size_t> sizes;  // with how many ports have each
       for (const SwitchPort& port : device.ports) {
@@ -89,10 +80,10 @@ void write_headroom(SqliteFile& file, const RunResult& result) {
       const std::int64_t usual_B = std::max_element(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) {
                                      return a.second < b.second;
                                    })->first;
-      rows.add(device.name, nullptr, c, whole_cells_B(device, usual_B));
+      rows.add({device.name, {}, c, whole_cells_B(device, usual_B)});
       for (const SwitchPort& port : device.ports) {
         if (port.headroom_B[c] > 0 && port.headroom_B[c] != usual_B)
-          rows.add(device.name, port.name, c, whole_cells_B(device, port.headroom_B[c]));
+          rows.add({device.name, port.name, c, whole_cells_B(device, port.headroom_B[c])});
       }
     }
   }
@@ -114,41 +105,48 @@ std::uint64_t pauses_begun(const RunResult& result) {
 
 // By the kinds of the page's events. Records of events have counts that add up; single pauses beyond the logs are known
 // by the ports that they stopped.
-void write_event_totals(SqliteFile& file, const RunResult& result) {
+void write_event_totals(store::SqliteFile& file, const RunResult& result) {
   std::map<std::string, std::uint64_t> totals = result.noted_left_out;
   for (const EventEvidence& each : result.noted) totals[each.kind] += each.count;
   for (const SwitchOutcome& each : result.switches) totals["drop"] += each.drops.total();
   totals["pause"] = pauses_begun(result);
-  SqliteRows rows(file, "INSERT INTO event_total VALUES(?,?)");
+  store::Inserter<store::EventTotalRow> rows(file);
   for (const auto& [kind, count] : totals) {
-    if (count > 0) rows.add(kind, count);
+    if (count > 0) rows.add({kind, count});
   }
 }
 
 }  // namespace
 
-void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation) {
-  file.execute(kViewSchema);
-  SqliteRows run(file, "INSERT INTO run VALUES(?,?)");
-  run.add("headline", headline(lab, result, explanation));
-  run.add("why", summary_text(explanation));
-  run.add("failures", fmt::format("{}", fmt::join(result.failures(), "\n")));
-  SqliteRows expectations(file, "INSERT INTO expectation VALUES(?,?,?,?,?)");
-  for (const ExpectationOutcome& each : result.expectations)
-    expectations.add(each.expectation->subject + "." + each.expectation->metric, each.expectation->min,
-                     each.expectation->max, each.value, each.met ? 1 : 0);
-  SqliteRows cables(file, "INSERT INTO cable VALUES(?,?,?,?)");
+store::ExpectationRow expectation_row(const ExpectationOutcome& outcome) {
+  const Expectation& expected = *outcome.expectation;
+  return {expected.subject + "." + expected.metric, expected.min, expected.max, outcome.value, outcome.met};
+}
+
+store::LosslessLossRow loss_row(const LosslessLoss& loss) {
+  store::LosslessLossRow row{loss.where, loss.by_nic, loss.group, loss.is_lossless, loss.lost, loss.taken, {},
+                             {},         {},          {}};
+  (loss.by_nic ? row.port : row.switch_) = loss.where;
+  (loss.by_nic ? row.priority : row.group) = loss.group;
+  return row;
+}
+
+void write_view(store::SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation) {
+  store::Inserter<store::RunRow> run(file);
+  run.add({"headline", headline(lab, result, explanation)});
+  run.add({"why", summary_text(explanation)});
+  run.add({"failures", fmt::format("{}", fmt::join(result.failures(), "\n"))});
+  store::Inserter<store::ExpectationRow> expectations(file);
+  for (const ExpectationOutcome& each : result.expectations) expectations.add(expectation_row(each));
+  store::Inserter<store::CableRow> cables(file);
   for (const LinkConfig& link : lab.links)
-    cables.add(port_name(lab, link.a), port_name(lab, link.b), link.rate_bps, link.length_mm);
+    cables.add({port_name(lab, link.a), port_name(lab, link.b), link.rate_bps, link.length_mm});
   write_limits(file, result);
   write_headroom(file, result);
-  SqliteRows faults(file, "INSERT INTO fault_time VALUES(?,?,?,?,?,?,?)");
-  for (const FaultTime& each : result.fault_times)
-    faults.add(each.name, each.action, each.port, each.peer, each.from_ps, each.to_ps, each.hits);
+  store::insert_rows(file, result.fault_times);
   write_event_totals(file, result);
-  SqliteRows losses(file, "INSERT INTO lossless_loss VALUES(?,?,?,?,?,?)");
-  for (const LosslessLoss& each : lossless_losses(lab, result))
-    losses.add(each.where, each.by_nic ? 1 : 0, each.group, each.is_lossless ? 1 : 0, each.lost, each.taken);
+  store::Inserter<store::LosslessLossRow> losses(file);
+  for (const LosslessLoss& each : lossless_losses(lab, result)) losses.add(loss_row(each));
 }
 
 }  // namespace weft::lab

@@ -3,11 +3,17 @@
 #pragma once
 
 #include "results/explanation.h"
+#include "results/lossless_loss.h"
 #include "results/run_result.h"
-#include "results/sqlite_file.h"
+#include "store/rows/fabric_rows.h"
+#include "store/rows/run_rows.h"
+#include "store/sqlite_file.h"
 
 namespace weft::lab {
 
-void write_view(SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation);
+store::ExpectationRow expectation_row(const ExpectationOutcome& outcome);
+store::LosslessLossRow loss_row(const LosslessLoss& loss);
+
+void write_view(store::SqliteFile& file, const Lab& lab, const RunResult& result, const Explanation& explanation);
 
 }  // namespace weft::lab

@@ -10,13 +10,13 @@ namespace weft::lab {
 namespace {
 
 // Every second sample of what was added.
-SeriesEncoder halved(SeriesEncoder& whole) {
+store::SeriesEncoder halved(store::SeriesEncoder& whole) {
   whole.finish();
-  SeriesEncoder half;
+  store::SeriesEncoder half;
   const auto add_zeros_until = [&](std::uint64_t sample) { half.add_repeated(0, (sample + 1) / 2 - half.samples()); };
-  for (const SeriesBlock& block : whole.blocks()) {
+  for (const store::SeriesBlock& block : whole.blocks()) {
     add_zeros_until(block.first_sample);
-    const auto values = decode_block(block.data, block.count);
+    const auto values = store::decode_block(block.data, block.count);
     WEFT_CHECK(values.has_value(), "a block that was just written");
     for (std::uint64_t i = block.first_sample % 2; i < values->size(); i += 2) half.add((*values)[i]);
   }
@@ -110,7 +110,7 @@ void Sampler::declare() {
 // would repeat may be gone.
 void Sampler::halve() {
   for (std::size_t i = 0; i < set_.series.size(); ++i) {
-    SeriesEncoder& encoder = set_.series[i].encoder;
+    store::SeriesEncoder& encoder = set_.series[i].encoder;
     if (encoder.samples() == 0) continue;  // never anything but 0
     encoder.repeat(set_.samples - encoder.samples());
     encoder = halved(encoder);
@@ -124,7 +124,7 @@ void Sampler::halve() {
 // Its rate, and what it did with its time: PCIe as a whole.
 void Sampler::add_flow(const std::string& workload, const std::string& number) {
   add(workload, number, -1, "rate_bps", "b/s");
-  for (const char* metric : kSenderMetrics) add(workload, number, -1, metric, "ps");
+  for (const char* metric : store::kSenderMetrics) add(workload, number, -1, metric, "ps");
 }
 
 void Sampler::take() {
@@ -145,7 +145,7 @@ void Sampler::take() {
 
 // The sample that is read is the last of set_.samples.
 void Sampler::put_change(std::size_t at, std::int64_t value) {
-  SeriesEncoder& encoder = set_.series[at].encoder;
+  store::SeriesEncoder& encoder = set_.series[at].encoder;
   encoder.repeat(set_.samples - 1 - encoder.samples());
   encoder.add(value);
   last_[at] = value;
@@ -209,7 +209,7 @@ void Sampler::read_flows() {
     for (std::size_t i = 0; i < active->sender_count(); ++i) {
       put(active->sender_rate_bps(world_, i));
       const auto times = active->sender_times(world_, i, next_ps_);
-      constexpr std::size_t kPcie = std::size(kSenderMetrics) - 1;
+      constexpr std::size_t kPcie = std::size(store::kSenderMetrics) - 1;
       Time_ps pcie_ps = 0;
       for (std::size_t state = kPcie; state < times.size(); ++state) pcie_ps += times[state];
       for (std::size_t state = 0; state < kPcie; ++state) put(times[state]);
@@ -218,14 +218,14 @@ void Sampler::read_flows() {
   }
 }
 
-SeriesSet Sampler::finish(bool at_rest) {
+store::SeriesSet Sampler::finish(bool at_rest) {
   if (at_rest) take();
-  std::erase_if(set_.series, [](const Series& series) { return series.encoder.samples() == 0; });
-  for (Series& series : set_.series) {
+  std::erase_if(set_.series, [](const store::Series& series) { return series.encoder.samples() == 0; });
+  for (store::Series& series : set_.series) {
     series.encoder.repeat(set_.samples - series.encoder.samples());
     series.encoder.finish();
   }
-  std::erase_if(set_.series, [](const Series& series) { return series.encoder.blocks().empty(); });
+  std::erase_if(set_.series, [](const store::Series& series) { return series.encoder.blocks().empty(); });
   return std::move(set_);
 }
 

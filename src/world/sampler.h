@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "results/series.h"
+#include "store/series.h"
 #include "world/workloads/active_workload.h"
 #include "world/world.h"
 
@@ -24,7 +24,7 @@ class Sampler {
   // Everything before next_ps() has happened.
   void take();
   // All series that were ever non-zero. An idle world is sampled once more.
-  SeriesSet finish(bool at_rest);
+  store::SeriesSet finish(bool at_rest);
 
  private:
   static constexpr std::size_t kMostFlows = 64;  // whose rates are kept
@@ -52,7 +52,7 @@ class Sampler {
 
   World& world_;
   const std::vector<std::unique_ptr<ActiveWorkload>>& workloads_;
-  SeriesSet set_;
+  store::SeriesSet set_;
   std::uint64_t room_ = 0;  // samples; 0: the interval is given, and there is no end
   Time_ps next_ps_ = 0;
   std::size_t cursor_ = 0;          // series that is read next

@@ -146,9 +146,9 @@ struct Workplace {
     if (!weft::lab::write_results_store(store(), {}, {})) std::abort();
     write(directory / "results.json", "{\"ports\": []}");
     {
-      weft::lab::SqliteFile file(store(), weft::lab::SqliteFile::Mode::kCreate);
+      weft::store::SqliteFile file(store(), weft::store::SqliteFile::Mode::kCreate);
       file.execute("PRAGMA page_size=512; VACUUM");
-      weft::lab::SqliteRows rows(file, "SELECT name FROM sqlite_master WHERE type='table'");
+      weft::store::SqliteRows rows(file, "SELECT name FROM sqlite_master WHERE type='table'");
       while (rows.next()) tables.push_back(rows.text(0));
       if (tables.size() < 10 || !file.error().empty()) std::abort();
     }

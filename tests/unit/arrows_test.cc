@@ -44,30 +44,32 @@ const std::vector<Module>& modules() {
       {"text", {"base"}},
       {"catalog", {"base", "spec", "text"}},
       {"model", {"base", "wire", "spec", "nccl", "tools", "text", "catalog"}},
-      {"results", {"base", "wire", "spec", "nccl", "tools", "text", "catalog", "model"}},
+      // Row tables: SQLite, JSON and time series, from one declaration of a row.
+      {"store", {"base"}},
+      {"results", {"base", "wire", "spec", "nccl", "tools", "text", "catalog", "model", "store"}},
       // A run that is over: why it took as long as it did.
-      {"explain", {"base", "wire", "spec", "pcap", "nccl", "tools", "text", "catalog", "model", "results"}},
+      {"explain", {"base", "wire", "spec", "pcap", "nccl", "tools", "text", "catalog", "model", "store", "results"}},
       {"labfile", {"base", "wire", "spec", "nccl", "tools", "text", "catalog", "model"}},
       {"world",
        {"base", "wire", "spec", "engine", "fabric", "nic", "host", "observe", "nccl", "tools", "workload", "text",
-        "catalog", "model", "results"}},
+        "catalog", "model", "store", "results"}},
       // Unmodified programs: the libraries that they load, and the world's side.
       {"verbs", {"base"}},
       {"preload", {"base", "verbs"}},
       {"node_tool", {"verbs"}},
       {"live",
        {"base", "verbs", "wire", "spec", "engine", "fabric", "nic", "host", "observe", "nccl", "tools", "workload",
-        "text", "model", "results", "labfile", "world"}},
+        "text", "model", "store", "results", "labfile", "world"}},
       // The real world: hosts and switches that are read, configured, planned and chosen.
       {"gear", {"base", "wire", "spec", "nccl", "tools", "text", "catalog", "model", "results", "labfile", "analyze"}},
-      {"export", {"base", "results"}},
+      {"export", {"base", "store", "results"}},
       // Runs compared with each other, and grids of runs.
       {"study", {"base", "text"}},
       {"wireshark", {"base"}},
       // The page: what the verbs do, over HTTP.
       {"serve", {"base",    "spec",    "tools", "verbs",    "wire",    "pcap",    "engine", "fabric",  "nic",
                  "host",    "observe", "nccl",  "workload", "text",    "catalog", "model",  "results", "explain",
-                 "labfile", "world",   "live",  "gear",     "analyze", "export",  "study"}},
+                 "labfile", "world",   "live",  "gear",     "analyze", "export",  "study",  "store"}},
       {"cli", {"base",    "spec",    "tools", "verbs",    "wire",    "pcap",    "engine",    "fabric",  "nic",
                "host",    "observe", "nccl",  "workload", "text",    "catalog", "model",     "results", "explain",
                "labfile", "world",   "live",  "gear",     "analyze", "export",  "wireshark", "serve",   "study"}},
@@ -144,9 +146,9 @@ struct Confined {
 const std::vector<Confined>& confined_headers() {
   static const std::vector<Confined> all = {
       {"yaml-cpp/", {"text"}},
-      {"nlohmann/", {"results", "catalog", "gear", "analyze", "export", "serve", "study"}},
+      {"nlohmann/", {"store", "results", "catalog", "gear", "analyze", "export", "serve", "study"}},
       {"httplib", {"serve"}},
-      {"sqlite3", {"results"}},
+      {"sqlite3", {"store"}},
       {"zlib", {"pcap", "serve"}},
       {"CLI/", {"cli"}},
       {"infiniband/", {"verbs", "live"}},

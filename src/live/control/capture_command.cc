@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "live/control/command.h"
 #include "live/control/tap_writer.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -26,7 +26,7 @@ std::string names_of_ports(CommandContext& context, const std::vector<lab::PortR
   return names;
 }
 
-void add_capture(CommandContext& context, const lab::Captures::Started& each, lab::JsonText& json) {
+void add_capture(CommandContext& context, const lab::Captures::Started& each, store::JsonText& json) {
   json.add("number", each.number);
   json.add("file", each.path);
   json.add("ports", names_of_ports(context, each.ports));
@@ -36,7 +36,7 @@ void add_capture(CommandContext& context, const lab::Captures::Started& each, la
 
 CommandText list_captures(CommandContext& context) {
   std::string text = fmt::format("{:>6}  {:>10}  {:<32} {}\n", "NUMBER", "FRAMES", "FILE", "PORTS");
-  lab::JsonText json;
+  store::JsonText json;
   json.open('[');
   for (const lab::Captures::Started& each : context.session.captures().started()) {
     text += fmt::format("{:>6}  {:>10}  {:<32} {}\n", each.number, each.capture->frames(),
@@ -50,7 +50,7 @@ CommandText list_captures(CommandContext& context) {
 }
 
 CommandOutcome began(CommandContext& context, const lab::Captures::Started& capture, bool usual_limit) {
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   add_capture(context, capture, json);
   json.close('}');

@@ -12,7 +12,7 @@
 
 #include "base/nearest.h"
 #include "live/os/shared_memory.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -123,7 +123,7 @@ Control::Answer Control::execute(CommandWords words, const verbs::Command& comma
   context_.session.changes().at(at_ps,
                                 [act = planned->act, finish](Time_ps then_ps) { finish(act(then_ps), then_ps); });
   const std::string when = lab::format_quantity(at_ps, lab::Quantity::kTime);
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("waits_for_ps", at_ps);
   json.close('}');
@@ -161,7 +161,7 @@ std::vector<lab::TakenCommand> Control::commands() const {
 
 CommandText Control::log() const {
   std::string text = fmt::format("{:>16}  {:<8} {}\n", "AT", "STATE", "COMMAND");
-  lab::JsonText json;
+  store::JsonText json;
   json.open('[');
   for (const lab::TakenCommand& each : commands()) {
     text += fmt::format("{:>16}  {:<8} {}{}\n", lab::format_quantity(each.at_ps, lab::Quantity::kTime), each.state,

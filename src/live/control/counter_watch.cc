@@ -6,8 +6,8 @@
 #include "live/control/watchers.h"
 #include "results/counters/counter_numbers.h"
 #include "results/counters/counters_text.h"
-#include "results/json_text.h"
 #include "results/results_json.h"
+#include "store/json_text.h"
 #include "text/units.h"
 
 namespace weft::live {
@@ -62,7 +62,7 @@ void CounterWatch::step(Time_ps now_ps) {
   std::string text =
       fmt::format("{} at {:.9f} s, in {}\n", where_, static_cast<double>(now_ps) / static_cast<double>(kSecond_ps),
                   lab::format_quantity(now_ps - last_ps_, lab::Quantity::kTime));
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("at_ps", now_ps);
   json.add("interval_ps", now_ps - last_ps_);

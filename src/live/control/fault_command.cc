@@ -4,7 +4,7 @@
 #include "base/nearest.h"
 #include "labfile/live_reader.h"
 #include "live/control/command.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostFaults = 1000;  // on one cable every frame is held against each
 constexpr std::string_view kFaultWords[] = {"add", "list", "remove"};
 
-void add_json(lab::JsonText& json, CommandContext& context, const lab::WorldFault& fault) {
+void add_json(store::JsonText& json, CommandContext& context, const lab::WorldFault& fault) {
   const fabric::FaultRule& rule = fault.config.rule;
   json.add("number", fault.number);
   json.add("name", rule.name);
@@ -31,7 +31,7 @@ void add_json(lab::JsonText& json, CommandContext& context, const lab::WorldFaul
 
 CommandText list(CommandContext& context) {
   std::string text = fmt::format("{:>6}  {:<24} {:<16} {:>10}  {}\n", "NUMBER", "NAME", "LINK", "HITS", "WHEN");
-  lab::JsonText json;
+  store::JsonText json;
   json.open('[');
   for (const lab::WorldFault& fault : context.world().faults()) {
     const fabric::FaultRule& rule = fault.config.rule;
@@ -96,7 +96,7 @@ CommandPlan plan_add(CommandContext& context, CommandWords words) {
                      "weft fault list shows what there is");
     const std::uint32_t number = context.session.links().add_fault(std::move(*read), now_ps);
     const lab::WorldFault& added = context.world().faults().back();
-    lab::JsonText json;
+    store::JsonText json;
     json.open('{');
     add_json(json, context, added);
     json.close('}');

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "live/control/command.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 
 namespace weft::live {
 
@@ -11,7 +11,7 @@ namespace {
 CommandText impairments_of(CommandContext& context, const lab::PortRef& port) {
   const std::string name = lab::port_name(context.lab(), port);
   const fabric::Impairer* impairer = context.world().impairer(context.world().port_id(port));
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("port", name);
   if (impairer == nullptr) {

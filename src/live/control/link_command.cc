@@ -6,7 +6,7 @@
 
 #include "base/nearest.h"
 #include "live/control/command.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -24,7 +24,7 @@ CommandText link_state(CommandContext& context, std::size_t link) {
   std::string reason;
   if (context.session.links().is_flapping(link)) reason = ", flaps";
   if (!cuts.empty()) reason += fmt::format(", cut by fault {}", fmt::join(cuts, " and "));
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("a", a);
   json.add("b", b);

@@ -8,7 +8,7 @@
 #include "labfile/live_rows.h"
 #include "live/control/command.h"
 #include "nic/device_control.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -103,7 +103,7 @@ std::vector<lab::Setting> settings_now(CommandContext& context, const Target& ta
 
 CommandText text_of(const std::string& target, const std::vector<lab::Setting>& settings) {
   std::string text;
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("target", target);
   json.open("settings", '{');

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "base/nearest.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 #include "text/problem.h"
 
 namespace weft::live {
@@ -118,7 +118,7 @@ std::string trace_line(const TraceEvent& event) {
 }
 
 std::string trace_json(const TraceEvent& event) {
-  lab::JsonText json;
+  store::JsonText json;
   json.open('{');
   json.add("at_ps", event.at_ps);
   json.add("node", event.node);

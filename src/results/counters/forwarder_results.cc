@@ -7,6 +7,8 @@
 #include "base/figures.h"
 #include "base/text_table.h"
 #include "results/report_text.h"
+#include "store/rows/fabric_rows.h"
+#include "store/table.h"
 
 namespace weft::lab {
 
@@ -91,7 +93,7 @@ std::string forwarder_section(const RunResult& result) {
   return out;
 }
 
-void add_forwarder_port(JsonText& j, const ForwarderPortOutcome& port) {
+void add_forwarder_port(store::JsonText& j, const ForwarderPortOutcome& port) {
   const ForwarderPortCounters& n = port.counters;
   j.open("ethtool", '{');
   j.add("rx_packets", n.rx_packets);
@@ -124,22 +126,34 @@ void add_forwarder_port(JsonText& j, const ForwarderPortOutcome& port) {
   j.close('}');
 }
 
-void write_forwarders(SqliteFile& file, const RunResult& result) {
-  file.execute(
-      "CREATE TABLE forwarder_port(node TEXT, port TEXT, rx_ring INTEGER, max_rx_ring INTEGER, rx_packets INTEGER, "
-      "rx_out_of_buffer INTEGER, ch_events INTEGER, ch_poll INTEGER, tx_queue_stopped INTEGER, qdisc TEXT, "
-      "bytes INTEGER, packets INTEGER, drops INTEGER, overlimits INTEGER, requeues INTEGER, backlog INTEGER, "
-      "qlen INTEGER, marked INTEGER, early INTEGER, pdrop INTEGER, max_backlog_B INTEGER);");
-  SqliteRows rows(file, "INSERT INTO forwarder_port VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+void write_forwarders(store::SqliteFile& file, const RunResult& result) {
+  store::Inserter<store::ForwarderPortRow> rows(file);
   for (const SwitchOutcome& each : result.switches) {
     for (const SwitchPortOutcome& port : each.ports) {
       if (!port.forwarder) continue;
       const ForwarderPortCounters& n = port.forwarder->counters;
       const fabric::QdiscCounters& q = n.qdisc;
-      rows.add(each.config->name, port.name, port.forwarder->config.rx_ring, n.max_ring, n.rx_packets,
-               n.rx_out_of_buffer, n.interrupts, n.polls, n.tx_stopped, qdisc_text(port.forwarder->config.qdisc),
-               q.sent_B, q.sent_packets, q.dropped, q.overlimits, q.requeues, q.backlog_B, q.backlog_packets, q.marked,
-               q.early, q.pdrop, q.max_backlog_B);
+      rows.add({each.config->name,
+                port.name,
+                port.forwarder->config.rx_ring,
+                n.max_ring,
+                n.rx_packets,
+                n.rx_out_of_buffer,
+                n.interrupts,
+                n.polls,
+                n.tx_stopped,
+                qdisc_text(port.forwarder->config.qdisc),
+                q.sent_B,
+                q.sent_packets,
+                q.dropped,
+                q.overlimits,
+                q.requeues,
+                q.backlog_B,
+                q.backlog_packets,
+                q.marked,
+                q.early,
+                q.pdrop,
+                q.max_backlog_B});
     }
   }
 }

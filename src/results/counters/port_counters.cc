@@ -22,4 +22,10 @@ std::vector<nic::NamedCounter> port_counters(const PortOutcome& port) {
   return list;
 }
 
+std::array<std::pair<std::string_view, std::uint64_t>, 3> own_counters(const PortOutcome& port) {
+  return {{{"retransmitted_packets", port.counters.retransmitted_packets},
+           {"acks_sent", port.counters.acks_sent},
+           {"naks_sent", port.counters.naks_sent}}};
+}
+
 }  // namespace weft::lab

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,13 +14,14 @@
 #include "results/kinds/flow_verdicts.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "store/rows/flow_rows.h"
+#include "store/table.h"
 #include "tools/perftest/budget.h"
 
 namespace weft::lab {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 using workload::FlowOptions;
 using workload::FlowRow;
@@ -30,18 +30,6 @@ using workload::FlowState;
 using workload::FlowSummary;
 
 constexpr std::size_t kMostFlowRows = 32;  // of a table
-
-constexpr const char* kFlowSchema = R"(
-CREATE TABLE flow(workload TEXT, number INTEGER, id INTEGER, source TEXT, destination TEXT, size_B INTEGER,
-  start_ps INTEGER, fct_ps INTEGER, state TEXT, goodput_bps REAL, slowdown REAL, retransmitted_packets INTEGER,
-  cnps_received INTEGER);
-)";
-
-// By number in `flow`: the names of flows, when what they wait for had ended, and what that was.
-constexpr const char* kGraphSchema = R"(
-CREATE TABLE flow_name(workload TEXT, number INTEGER, name TEXT, ready_ps INTEGER);
-CREATE TABLE flow_after(workload TEXT, number INTEGER, after INTEGER);
-)";
 
 const char* state_name(FlowState state) {
   static constexpr const char* kNames[] = {"waiting", "running", "done", "failed"};
@@ -161,103 +149,77 @@ std::string flows_text(const std::string& workload, const FlowOptions& options, 
   return out;
 }
 
-Json flows_object(const FlowsOutcome& outcome) {
+store::FlowSummaryRow summary_row(const FlowsOutcome& outcome) {
   const FlowSummary& s = outcome.summary;
-  Json j;
-  j["done"] = s.done;
-  j["failed"] = s.failed;
-  j["unfinished"] = s.unfinished;
-  j["bytes_done_B"] = s.bytes_done_B;
-  if (s.done > 0) {
-    j["goodput_Gbps"] = places(s.goodput_bps / 1e9, 6);
-    j["jain"] = places(s.jain, 6);
-    j["fct_p50_ps"] = s.fct_p50_ps;
-    j["fct_p99_ps"] = s.fct_p99_ps;
-    j["fct_p999_ps"] = s.fct_p999_ps;
-    j["fct_max_ps"] = s.fct_max_ps;
-    j["slowdown_p50"] = places(s.slowdown_p50, 6);
-    j["slowdown_p99"] = places(s.slowdown_p99, 6);
-    if (const std::vector<double> parts = FairShares(outcome.flows).sorted(); !parts.empty()) {
-      j["fair_share_p50"] = places(parts[parts.size() / 2], 6);
-      j["fair_share_min"] = places(parts.front(), 6);
-    }
+  store::FlowSummaryRow row;
+  row.done = s.done;
+  row.failed = s.failed;
+  row.unfinished = s.unfinished;
+  row.bytes_done_B = s.bytes_done_B;
+  if (s.done == 0) return row;
+  row.goodput_bps = s.goodput_bps;
+  row.jain = s.jain;
+  row.fct_p50_ps = s.fct_p50_ps;
+  row.fct_p99_ps = s.fct_p99_ps;
+  row.fct_p999_ps = s.fct_p999_ps;
+  row.fct_max_ps = s.fct_max_ps;
+  row.slowdown_p50 = s.slowdown_p50;
+  row.slowdown_p99 = s.slowdown_p99;
+  if (const std::vector<double> parts = FairShares(outcome.flows).sorted(); !parts.empty()) {
+    row.fair_share_p50 = parts[parts.size() / 2];
+    row.fair_share_min = parts.front();
   }
-  return j;
+  return row;
 }
 
-// As of a perftest.
-void add_budget(JsonText& j, const workload::PerftestBudget& budget) {
-  j.open("verdict", '{');
-  j.add("healthy", budget.healthy);
-  j.add("line_Gbps", places(budget.line_Gbps, 3));
-  j.add("framing_Gbps", places(budget.framing_Gbps, 3));
-  j.add("best_framing_Gbps", places(budget.best_framing_Gbps, 3));
-  j.open("budget_Gbps", '{');
-  for (const workload::BudgetLine& line : budget.lines) j.add(line.name, places(line.Gbps, 3));
-  j.close('}');
-  j.close('}');
+store::VerdictRow verdict_row(const workload::PerftestBudget& budget) {
+  store::VerdictRow row{budget.healthy, budget.line_Gbps, budget.framing_Gbps, budget.best_framing_Gbps, {}};
+  for (const workload::BudgetLine& line : budget.lines) row.budget_Gbps.emplace_back(line.name, line.Gbps);
+  return row;
 }
 
-void add_flow(JsonText& j, const FlowOutcome& flow, const Graph& graph, std::size_t number) {
-  const FlowRow& row = flow.row;
-  j.open('{');
-  j.add("id", row.id);
-  if (const std::string name = graph.name(number); !name.empty()) j.add("name", name);
-  j.add("from", flow.from);
-  j.add("to", flow.to);
-  j.add("qpn", row.qpn);
-  j.add("size_B", row.size_B);
-  if (const auto after = graph.after(number); !after.empty()) {
-    j.open("after", '[');
-    for (const workload::FlowDependency& each : after) j.item(graph.name(each.before));
-    j.close(']');
-    if (const auto ready_ps = graph.ready_ps(number)) j.add("ready_ps", *ready_ps);
-  }
-  if (row.start_ps == kNever_ps) {
-    j.add("start_ps", nullptr);
-  } else {
-    j.add("start_ps", row.start_ps);
-  }
-  j.add("state", state_name(row.state));
-  if (row.state == FlowState::kDone) {
-    j.add("fct_ps", row.fct_ps());
-    j.add("goodput_Gbps", places(row.goodput_bps() / 1e9, 6));
-    if (flow.slowdown > 0) j.add("slowdown", places(flow.slowdown, 6));
-  }
-  if (row.state == FlowState::kFailed) j.add("failure", row.failure());
-  j.add("retransmitted_packets", flow.retransmitted_packets);
-  j.add("cnps_received", flow.cnps_received);
-  if (flow.budget) add_budget(j, *flow.budget);
-  if (!flow.hops.empty()) {
-    j.open("telemetry", '[');
-    for (const HopOutcome& hop : flow.hops) {
-      j.open_item('{');
-      j.add("port", hop.port);
-      j.add("max_queue_B", hop.max_queue_B);
-      j.add("max_stay_ps", hop.max_stay_ps);
-      j.close('}');
-    }
-    j.close(']');
-  }
-  j.close('}');
+store::FlowRow row_of(const std::string& workload, const Graph& graph, const FlowOutcome& flow, std::size_t number) {
+  const FlowRow& own = flow.row;
+  const bool is_done = own.state == FlowState::kDone;
+  store::FlowRow row;
+  row.workload = workload;
+  row.number = number;
+  row.id = own.id;
+  if (const std::string name = graph.name(number); !name.empty()) row.name = name;
+  row.from = flow.from;
+  row.to = flow.to;
+  row.qpn = own.qpn;
+  row.size_B = own.size_B;
+  for (const workload::FlowDependency& each : graph.after(number)) row.after.push_back(graph.name(each.before));
+  row.ready_ps = graph.ready_ps(number);
+  if (own.start_ps != kNever_ps) row.start_ps = own.start_ps;
+  row.state = state_name(own.state);
+  if (is_done) row.fct_ps = own.fct_ps();
+  if (is_done) row.goodput_bps = own.goodput_bps();
+  if (flow.slowdown > 0) row.slowdown = flow.slowdown;
+  if (own.state == FlowState::kFailed) row.failure = own.failure();
+  row.retransmitted_packets = flow.retransmitted_packets;
+  row.cnps_received = flow.cnps_received;
+  if (flow.budget) row.verdict = verdict_row(*flow.budget);
+  for (const HopOutcome& hop : flow.hops) row.telemetry.push_back({hop.port, hop.max_queue_B, hop.max_stay_ps});
+  return row;
 }
 
 // Only where there is a graph, so that the file of a lab without one has no tables that say nothing.
-void write_graphs(const RunResult& result, SqliteFile& file) {
+void write_graphs(const RunResult& result, store::SqliteFile& file) {
   const auto is_graph = [](const WorkloadOutcome& outcome) {
     const auto* options = outcome.config->as<FlowOptions>();
     return options != nullptr && !options->names.empty();
   };
   if (std::none_of(result.workloads.begin(), result.workloads.end(), is_graph)) return;
-  file.execute(kGraphSchema);
-  SqliteRows names(file, "INSERT INTO flow_name VALUES(?,?,?,?)");
-  SqliteRows after(file, "INSERT INTO flow_after VALUES(?,?,?)");
+  store::Inserter<store::FlowNameRow> names(file);
+  store::Inserter<store::FlowAfterRow> after(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     if (!is_graph(outcome)) continue;
     const Graph graph(*outcome.config->as<FlowOptions>(), *outcome.as<FlowsOutcome>());
     for (std::size_t i = 0; i < outcome.as<FlowsOutcome>()->flows.size(); ++i) {
-      names.add(outcome.config->name, i, graph.name(i), graph.ready_ps(i));
-      for (const workload::FlowDependency& each : graph.after(i)) after.add(outcome.config->name, i, each.before);
+      names.add({outcome.config->name, i, graph.name(i), graph.ready_ps(i)});
+      for (const workload::FlowDependency& each : graph.after(i)) after.add({outcome.config->name, i, each.before});
     }
   }
 }
@@ -271,17 +233,18 @@ std::string report_section(const FlowOptions& options, const FlowsOutcome& outco
 }
 
 void write_json(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
-                JsonStream& out) {
-  Json w;
-  w["name"] = config.name;
-  out.open_with(w.dump());
+                store::JsonStream& out) {
+  store::JsonText text;
+  text.open('{');
+  text.add("name", config.name);
+  text.close('}');
+  out.open_with(std::string(text.text()));
   out.open("flows", '{');
-  const Json summary = flows_object(outcome);
-  for (const auto& [key, value] : summary.items()) out.value(key, value.dump());
+  store::write_members(out, summary_row(outcome));
   out.open("flows", '[');
-  JsonText text;
   const Graph graph(options, outcome);
-  for (std::size_t i = 0; i < outcome.flows.size(); ++i) write_item(out, text, add_flow, outcome.flows[i], graph, i);
+  for (std::size_t i = 0; i < outcome.flows.size(); ++i)
+    store::write_row(out, text, row_of(config.name, graph, outcome.flows[i], i));
   out.close(']');
   out.close('}');
   out.close('}');
@@ -303,26 +266,14 @@ std::string flow_verdicts_text(const FlowsOutcome& outcome) {
   return out;
 }
 
-const char* table_schema(std::type_identity<FlowOptions>) {
-  return kFlowSchema;
-}
-
-void write_tables(std::type_identity<FlowOptions>, const RunResult& result, SqliteFile& file) {
-  SqliteRows rows(file, "INSERT INTO flow VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+void write_tables(std::type_identity<FlowOptions>, const RunResult& result, store::SqliteFile& file) {
+  store::Inserter<store::FlowRow> rows(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     const auto* flows = outcome.as<FlowsOutcome>();
     if (flows == nullptr) continue;
-    std::uint64_t number = 0;
-    for (const FlowOutcome& flow : flows->flows) {
-      const FlowRow& row = flow.row;
-      bool done = row.state == FlowState::kDone;
-      rows.add(outcome.config->name, number++, row.id, flow.from, flow.to, row.size_B,
-               row.start_ps == kNever_ps ? std::nullopt : std::optional(row.start_ps),
-               done ? std::optional(row.fct_ps()) : std::nullopt, state_name(row.state),
-               done ? std::optional(row.goodput_bps()) : std::nullopt,
-               flow.slowdown > 0 ? std::optional(flow.slowdown) : std::nullopt, flow.retransmitted_packets,
-               flow.cnps_received);
-    }
+    const Graph graph(*outcome.config->as<FlowOptions>(), *flows);
+    for (std::size_t i = 0; i < flows->flows.size(); ++i)
+      rows.add(row_of(outcome.config->name, graph, flows->flows[i], i));
   }
   write_graphs(result, file);
 }
@@ -341,26 +292,9 @@ std::string failure_text(const FlowOptions&, const FlowsOutcome& outcome, const 
 void add_evidence(const FlowOptions& options, const FlowsOutcome& outcome, const Lab&, const WorkloadConfig& config,
                   Evidence& evidence) {
   evidence.workloads.back().kind = "flows";
-  for (std::size_t i = 0; i < outcome.flows.size(); ++i) {
-    const FlowOutcome& each = outcome.flows[i];
-    FlowEvidence flow;
-    flow.workload = config.name;
-    flow.number = i;
-    if (i < options.names.size()) flow.name = options.names[i];
-    flow.from = each.from;
-    flow.to = each.to;
-    flow.qpn = each.row.qpn;
-    flow.size_B = each.row.size_B;
-    flow.state = state_name(each.row.state);
-    if (each.row.state == FlowState::kDone) {
-      flow.goodput_bps = each.row.goodput_bps();
-      flow.fct_ps = each.row.fct_ps();
-      flow.slowdown = each.slowdown;
-    }
-    flow.retransmitted_packets = each.retransmitted_packets;
-    flow.cnps_received = each.cnps_received;
-    evidence.flows.push_back(std::move(flow));
-  }
+  const Graph graph(options, outcome);
+  for (std::size_t i = 0; i < outcome.flows.size(); ++i)
+    evidence.flows.push_back(row_of(config.name, graph, outcome.flows[i], i));
 }
 
 }  // namespace weft::lab

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/figures.h"
 #include "base/plural.h"
@@ -10,12 +9,14 @@
 #include "results/json_rows.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "store/json_row.h"
+#include "store/rows/workload_rows.h"
+#include "store/table.h"
 
 namespace weft::lab {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Align = TextTable::Align;
 using workload::JobOptions;
 using workload::JobOutcome;
@@ -25,16 +26,6 @@ using workload::JobTraffic;
 
 constexpr std::size_t kMostTrafficRows = 24;  // of a table
 constexpr std::size_t kMostStragglers = 8;
-
-// Only where there is a job, so that the file of a lab without one has no tables that say nothing.
-constexpr const char* kJobSchema = R"(
-CREATE TABLE job_step(workload TEXT, step INTEGER, step_ps INTEGER);
-CREATE TABLE job_rank(workload TEXT, rank INTEGER, host TEXT, gpu INTEGER, steps INTEGER, compute_ps INTEGER,
-  slowed_ps INTEGER, exposed_ps INTEGER, receive_ps INTEGER, late_ps INTEGER);
-CREATE TABLE job_collective(workload TEXT, name TEXT, kind TEXT, collective TEXT, size_B INTEGER, ranks INTEGER,
-  count INTEGER, mean_us REAL, max_us REAL, busbw_Bps REAL, min_busbw_Bps REAL, slowest TEXT);
-CREATE TABLE job_straggler(workload TEXT, who TEXT, reason TEXT, lost_us REAL);
-)";
 
 std::string part_text(Time_ps part_ps, double whole_ps) {
   return share_text(whole_ps > 0 ? static_cast<double>(part_ps) / whole_ps : 0);
@@ -116,41 +107,38 @@ std::string stragglers_text(const JobOutcome& job) {
   return out;
 }
 
-Json job_object(const JobOptions& options, const JobOutcome& job) {
-  Json j;
-  j["summary"] = options.summary;
-  j["ranks"] = options.ranks.size();
-  j["steps"] = job.step_ps.size();
-  j["step_ps"] = job.step_ps;
-  j["unfinished"] = job.unfinished;
-  if (!job.failure.empty()) j["failure"] = job.failure;
+store::JobCollectiveRow collective_row(const std::string& workload, const JobTraffic& row) {
+  return {workload,  row.name,    row.kind,   row.what,      row.size_B,        row.ranks,
+          row.count, row.mean_us, row.max_us, row.busbw_Bps, row.min_busbw_Bps, row.slowest};
+}
+
+std::vector<store::JobStragglerRow> straggler_rows(const std::string& workload, const JobOutcome& job) {
+  std::vector<store::JobStragglerRow> rows;
+  for (const JobStraggler& each : job.stragglers) rows.push_back({workload, each.what, each.reason, each.lost_us});
+  return rows;
+}
+
+store::JobObject job_object(const std::string& workload, const JobOptions& options, const JobOutcome& job) {
+  store::JobObject object;
+  object.summary = options.summary;
+  object.ranks = options.ranks.size();
+  object.steps = job.step_ps.size();
+  object.step_ps = job.step_ps;
+  object.unfinished = job.unfinished;
+  if (!job.failure.empty()) object.failure = job.failure;
   if (job.jct_ps > 0) {
-    j["jct_ps"] = job.jct_ps;
-    j["roofline_ps"] = job.roofline_ps;
-    j["roofline"] = job.network_bound ? "network" : "compute";
-    j["roofline_of"] = job.roofline_of;
-    j["roofline_ratio"] = places(job.roofline_ratio(), 6);
-    j["compute_percent"] = places(100 * job.compute_share(), 4);
-    j["slowed_percent"] = places(100 * job.slowed_share(), 4);
-    j["exposed_percent"] = places(100 * job.exposed_share(), 4);
+    object.jct_ps = job.jct_ps;
+    object.roofline_ps = job.roofline_ps;
+    object.roofline = job.network_bound ? "network" : "compute";
+    object.roofline_of = job.roofline_of;
+    object.roofline_ratio = job.roofline_ratio();
+    object.compute_percent = 100 * job.compute_share();
+    object.slowed_percent = 100 * job.slowed_share();
+    object.exposed_percent = 100 * job.exposed_share();
   }
-  j["collectives"] = Json::array();
-  for (const JobTraffic& row : job.traffic)
-    j["collectives"].push_back({{"name", row.name},
-                                {"kind", row.kind},
-                                {"collective", row.what},
-                                {"size_B", row.size_B},
-                                {"ranks", row.ranks},
-                                {"count", row.count},
-                                {"mean_us", places(row.mean_us, 3)},
-                                {"max_us", places(row.max_us, 3)},
-                                {"busbw_GBps", places(row.busbw_Bps / 1e9, 6)},
-                                {"min_busbw_GBps", places(row.min_busbw_Bps / 1e9, 6)},
-                                {"slowest", row.slowest}});
-  j["stragglers"] = Json::array();
-  for (const JobStraggler& each : job.stragglers)
-    j["stragglers"].push_back({{"who", each.what}, {"reason", each.reason}, {"lost_us", places(each.lost_us, 3)}});
-  return j;
+  for (const JobTraffic& row : job.traffic) object.collectives.push_back(collective_row(workload, row));
+  object.stragglers = straggler_rows(workload, job);
+  return object;
 }
 
 }  // namespace
@@ -162,41 +150,39 @@ std::string report_section(const JobOptions& options, const JobOutcome& job, con
 }
 
 void write_json(const JobOptions& options, const JobOutcome& job, const Lab&, const WorkloadConfig& config,
-                JsonStream& out) {
-  Json w;
-  w["name"] = config.name;
-  w["job"] = job_object(options, job);
-  out.item(w.dump());
+                store::JsonStream& out) {
+  store::JsonText text;
+  text.open('{');
+  text.add("name", config.name);
+  text.open("job", '{');
+  store::add_members(text, job_object(config.name, options, job));
+  text.close('}');
+  text.close('}');
+  out.item(text.text());
 }
 
-const char* table_schema(std::type_identity<JobOptions>) {
-  return "";
-}
-
-void write_tables(std::type_identity<JobOptions>, const RunResult& result, SqliteFile& file) {
+// Only where there is a job, so that the file of a lab without one has no tables that say nothing.
+void write_tables(std::type_identity<JobOptions>, const RunResult& result, store::SqliteFile& file) {
   const auto is_job = [](const WorkloadOutcome& outcome) { return outcome.as<JobOutcome>() != nullptr; };
   if (std::none_of(result.workloads.begin(), result.workloads.end(), is_job)) return;
-  file.execute(kJobSchema);
-  SqliteRows steps(file, "INSERT INTO job_step VALUES(?,?,?)");
-  SqliteRows ranks(file, "INSERT INTO job_rank VALUES(?,?,?,?,?,?,?,?,?,?)");
-  SqliteRows collectives(file, "INSERT INTO job_collective VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
-  SqliteRows stragglers(file, "INSERT INTO job_straggler VALUES(?,?,?,?)");
+  store::Inserter<store::JobStepRow> steps(file);
+  store::Inserter<store::JobRankRow> ranks(file);
+  store::Inserter<store::JobCollectiveRow> collectives(file);
+  store::Inserter<store::JobStragglerRow> stragglers(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     const auto* job = outcome.as<JobOutcome>();
     if (job == nullptr) continue;
     const std::string& name = outcome.config->name;
     const auto& options = *outcome.config->as<JobOptions>();
-    for (std::size_t step = 0; step < job->step_ps.size(); ++step) steps.add(name, step, job->step_ps[step]);
+    for (std::size_t step = 0; step < job->step_ps.size(); ++step) steps.add({name, step, job->step_ps[step]});
     for (std::size_t rank = 0; rank < job->ranks.size(); ++rank) {
       const JobRankTime& own = job->ranks[rank];
       const nccl::RankPlace& place = options.ranks[rank];
-      ranks.add(name, rank, job->machines[place.machine], place.gpu, own.steps, own.compute_ps, own.slowed_ps,
-                own.exposed_ps, own.receive_ps, own.late_ps);
+      ranks.add({name, rank, job->machines[place.machine], place.gpu, own.steps, own.compute_ps, own.slowed_ps,
+                 own.exposed_ps, own.receive_ps, own.late_ps});
     }
-    for (const JobTraffic& row : job->traffic)
-      collectives.add(name, row.name, row.kind, row.what, row.size_B, row.ranks, row.count, row.mean_us, row.max_us,
-                      row.busbw_Bps, row.min_busbw_Bps, row.slowest);
-    for (const JobStraggler& each : job->stragglers) stragglers.add(name, each.what, each.reason, each.lost_us);
+    for (const JobTraffic& row : job->traffic) collectives.add(collective_row(name, row));
+    for (const store::JobStragglerRow& row : straggler_rows(name, *job)) stragglers.add(row);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "results/json_text.h"
+#include "store/json_text.h"
 
 namespace weft::lab {
 
@@ -117,7 +117,7 @@ class TimelineText {
 
   const JobOptions& options_;
   const JobOutcome& job_;
-  JsonText json_;
+  store::JsonText json_;
   std::string out_;
   bool first_ = true;
 };

@@ -10,6 +10,8 @@
 #include "results/kinds/nccl_json.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "store/rows/workload_rows.h"
+#include "store/table.h"
 
 namespace weft::lab {
 
@@ -18,12 +20,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using workload::NcclOptions;
 using workload::NcclResult;
-
-constexpr const char* kNcclSchema = R"(
-CREATE TABLE nccl_row(workload TEXT, size_B INTEGER, count INTEGER, type TEXT, redop TEXT, root INTEGER,
-  in_place INTEGER, time_us REAL, algbw_GBps REAL, busbw_GBps REAL, wrong INTEGER, simulated_iterations INTEGER,
-  choice TEXT);
-)";
 
 Json measure_object(const NcclOptions& options, const nccl::TestMeasure& measure) {
   Json j;
@@ -122,23 +118,18 @@ std::string report_section(const NcclOptions& options, const NcclResult& result,
 }
 
 void write_json(const NcclOptions& options, const NcclResult& result, const Lab&, const WorkloadConfig& config,
-                JsonStream& out) {
+                store::JsonStream& out) {
   Json w;
   w["name"] = config.name;
   w["nccl"] = nccl_object(options, result);
   out.item(w.dump());
 }
 
-const char* table_schema(std::type_identity<NcclOptions>) {
-  return "";
-}
-
 // Only where there is such a test.
-void write_tables(std::type_identity<NcclOptions>, const RunResult& result, SqliteFile& file) {
+void write_tables(std::type_identity<NcclOptions>, const RunResult& result, store::SqliteFile& file) {
   const auto is_nccl = [](const WorkloadOutcome& outcome) { return outcome.as<NcclResult>() != nullptr; };
   if (std::none_of(result.workloads.begin(), result.workloads.end(), is_nccl)) return;
-  file.execute(kNcclSchema);
-  SqliteRows rows(file, "INSERT INTO nccl_row VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+  store::Inserter<store::NcclRow> rows(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     const auto* nccl = outcome.as<NcclResult>();
     if (nccl == nullptr) continue;
@@ -147,9 +138,9 @@ void write_tables(std::type_identity<NcclOptions>, const RunResult& result, Sqli
       for (int place : {0, 1}) {
         const auto& measure = row.places[static_cast<std::size_t>(place)];
         if (!measure) continue;
-        rows.add(outcome.config->name, row.size_B, row.count, row.type, row.operation, row.root, place,
-                 measure->time_us, measure->algbw, measure->busbw, measure->wrong.value_or(0), measure->iterations,
-                 i < nccl->choices.size() ? nccl->choices[i] : std::string());
+        rows.add({outcome.config->name, row.size_B, row.count, row.type, row.operation, row.root, place == 1,
+                  measure->time_us, measure->algbw, measure->busbw, measure->wrong.value_or(0), measure->iterations,
+                  i < nccl->choices.size() ? nccl->choices[i] : std::string()});
       }
     }
   }

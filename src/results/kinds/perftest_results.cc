@@ -217,7 +217,7 @@ std::string report_section(const PerftestOptions& options, const PerftestResult&
 }
 
 void write_json(const PerftestOptions& options, const PerftestResult& result, const Lab& lab,
-                const WorkloadConfig& config, JsonStream& out) {
+                const WorkloadConfig& config, store::JsonStream& out) {
   Json w;
   w["name"] = config.name;
   w["client"] = port_name(lab, config.client);
@@ -234,10 +234,7 @@ void write_json(const PerftestOptions& options, const PerftestResult& result, co
   out.item(w.dump());
 }
 
-const char* table_schema(std::type_identity<PerftestOptions>) {
-  return "";
-}
-void write_tables(std::type_identity<PerftestOptions>, const RunResult&, SqliteFile&) {}
+void write_tables(std::type_identity<PerftestOptions>, const RunResult&, store::SqliteFile&) {}
 
 std::string failure_text(const PerftestOptions&, const PerftestResult& perftest, const RunResult& run, const Judged&) {
   const bool cut_short = run.interrupted || run.cut_off;

@@ -1,46 +1,29 @@
 // What programs leave in the report, in results.json and in results.sqlite.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "results/json_rows.h"
 #include "results/kinds/program_output.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "store/rows/workload_rows.h"
+#include "store/table.h"
 
 namespace weft::lab {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using workload::ProgramOptions;
 
-constexpr const char* kProgramSchema = R"(
-CREATE TABLE program(workload TEXT, number INTEGER, node TEXT, command TEXT, end TEXT, exit INTEGER, started_ps INTEGER,
-  ended_ps INTEGER, output TEXT);
-CREATE TABLE found(workload TEXT, name TEXT, value REAL);
-)";
-
-void programs_object(Json& j, const ProgramOptions& options, const ProgramsOutcome& outcome) {
-  j["exit"] = outcome.exit_status();
-  j["deterministic"] = outcome.deterministic;
-  j["found"] = Json::object();
-  for (const FoundValue& each : outcome.found)
-    j["found"][each.name] = each.value ? Json(places(*each.value, 6)) : Json();
-  j["programs"] = Json::array();
+store::ProgramsObject programs_object(const std::string& name, const ProgramOptions& options,
+                                      const ProgramsOutcome& outcome) {
+  store::ProgramsObject object{name, outcome.exit_status(), outcome.deterministic, {}, {}};
+  for (const FoundValue& each : outcome.found) object.found.emplace_back(each.name, each.value);
   for (std::size_t i = 0; i < outcome.programs.size(); ++i) {
     const workload::ProgramOutcome& each = outcome.programs[i];
-    Json p;
-    p["node"] = options.programs[i].node;
-    p["command"] = options.programs[i].words;
-    p["end"] = end_text(each);
-    p["exit"] = each.exit_status();
-    p["started_ps"] = each.started_ps;
-    p["ended_ps"] = each.ended_ps;
-    p["output"] = each.output;
-    p["output_left_out_B"] = each.left_out_B;
-    j["programs"].push_back(std::move(p));
+    object.programs.push_back({options.programs[i].node, options.programs[i].words, end_text(each), each.exit_status(),
+                               each.started_ps, each.ended_ps, each.output, each.left_out_B});
   }
+  return object;
 }
 
 }  // namespace
@@ -53,30 +36,24 @@ std::string report_section(const ProgramOptions& options, const ProgramsOutcome&
 }
 
 void write_json(const ProgramOptions& options, const ProgramsOutcome& outcome, const Lab&, const WorkloadConfig& config,
-                JsonStream& out) {
-  Json w;
-  w["name"] = config.name;
-  programs_object(w, options, outcome);
-  out.item(w.dump());
+                store::JsonStream& out) {
+  store::JsonText text;
+  store::write_row(out, text, programs_object(config.name, options, outcome));
 }
 
-const char* table_schema(std::type_identity<ProgramOptions>) {
-  return kProgramSchema;
-}
-
-void write_tables(std::type_identity<ProgramOptions>, const RunResult& result, SqliteFile& file) {
-  SqliteRows programs(file, "INSERT INTO program VALUES(?,?,?,?,?,?,?,?,?)");
-  SqliteRows found(file, "INSERT INTO found VALUES(?,?,?)");
+void write_tables(std::type_identity<ProgramOptions>, const RunResult& result, store::SqliteFile& file) {
+  store::Inserter<store::ProgramRow> programs(file);
+  store::Inserter<store::FoundRow> found(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     const auto* left = outcome.as<ProgramsOutcome>();
     if (left == nullptr) continue;
     for (std::size_t i = 0; i < left->programs.size(); ++i) {
       const workload::ProgramCommand& command = outcome.config->as<ProgramOptions>()->programs[i];
       const workload::ProgramOutcome& each = left->programs[i];
-      programs.add(outcome.config->name, i, command.node, command_text(command.words), end_text(each),
-                   each.exit_status(), each.started_ps, each.ended_ps, each.output);
+      programs.add({outcome.config->name, i, command.node, command_text(command.words), end_text(each),
+                    each.exit_status(), each.started_ps, each.ended_ps, each.output});
     }
-    for (const FoundValue& each : left->found) found.add(outcome.config->name, each.name, each.value);
+    for (const FoundValue& each : left->found) found.add({outcome.config->name, each.name, each.value});
   }
 }
 

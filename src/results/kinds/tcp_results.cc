@@ -8,6 +8,8 @@
 #include "results/json_rows.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
+#include "store/rows/workload_rows.h"
+#include "store/table.h"
 #include "tools/iperf3/report.h"
 
 namespace weft::lab {
@@ -20,14 +22,6 @@ using workload::Iperf3Result;
 using workload::TcpInterval;
 using workload::TcpStream;
 using workload::TcpStreamEnd;
-
-constexpr const char* kIperf3Schema = R"(
-CREATE TABLE iperf3_stream(workload TEXT, stream INTEGER, sent_B INTEGER, received_B INTEGER, sent_bps REAL,
-  received_bps REAL, retransmits INTEGER, timeouts INTEGER, rx_out_of_buffer INTEGER, sender_program_ps INTEGER,
-  sender_interrupt_ps INTEGER, receiver_program_ps INTEGER, receiver_interrupt_ps INTEGER);
-CREATE TABLE iperf3_interval(workload TEXT, stream INTEGER, side TEXT, start_ps INTEGER, end_ps INTEGER,
-  bytes INTEGER, bits_per_second REAL, retransmits INTEGER, snd_cwnd_B INTEGER, rtt_ps INTEGER);
-)";
 
 double seconds_of(Time_ps time_ps) {
   return places(static_cast<double>(time_ps) / 1e12, 6);
@@ -171,7 +165,7 @@ std::string report_section(const Iperf3Options& options, const Iperf3Result& res
 }
 
 void write_json(const Iperf3Options& options, const Iperf3Result& result, const Lab& lab, const WorkloadConfig& config,
-                JsonStream& out) {
+                store::JsonStream& out) {
   Json w;
   w["name"] = config.name;
   w["client"] = port_name(lab, config.client);
@@ -180,29 +174,24 @@ void write_json(const Iperf3Options& options, const Iperf3Result& result, const 
   out.item(w.dump());
 }
 
-const char* table_schema(std::type_identity<Iperf3Options>) {
-  return "";
-}
-
 // Only where there is an iperf3, so that the file of a lab without one has no tables that say nothing.
-void write_tables(std::type_identity<Iperf3Options>, const RunResult& result, SqliteFile& file) {
+void write_tables(std::type_identity<Iperf3Options>, const RunResult& result, store::SqliteFile& file) {
   const auto is_iperf3 = [](const WorkloadOutcome& outcome) { return outcome.as<Iperf3Result>() != nullptr; };
   if (std::none_of(result.workloads.begin(), result.workloads.end(), is_iperf3)) return;
-  file.execute(kIperf3Schema);
-  SqliteRows streams(file, "INSERT INTO iperf3_stream VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-  SqliteRows intervals(file, "INSERT INTO iperf3_interval VALUES(?,?,?,?,?,?,?,?,?,?)");
+  store::Inserter<store::Iperf3StreamRow> streams(file);
+  store::Inserter<store::Iperf3IntervalRow> intervals(file);
   for (const WorkloadOutcome& outcome : result.workloads) {
     const auto* iperf3 = outcome.as<Iperf3Result>();
     if (iperf3 == nullptr) continue;
     for (const TcpStream& stream : iperf3->streams) {
-      streams.add(outcome.config->name, stream.id, stream.sender.bytes, stream.receiver.bytes, rate_of(stream.sender),
-                  rate_of(stream.receiver), stream.sender.retransmits, stream.sender.timeouts,
-                  stream.sender.ring_drops + stream.receiver.ring_drops, stream.sender.program_ps,
-                  stream.sender.interrupt_ps, stream.receiver.program_ps, stream.receiver.interrupt_ps);
+      streams.add({outcome.config->name, stream.id, stream.sender.bytes, stream.receiver.bytes, rate_of(stream.sender),
+                   rate_of(stream.receiver), stream.sender.retransmits, stream.sender.timeouts,
+                   stream.sender.ring_drops + stream.receiver.ring_drops, stream.sender.program_ps,
+                   stream.sender.interrupt_ps, stream.receiver.program_ps, stream.receiver.interrupt_ps});
       for (const TcpStreamEnd* end : {&stream.sender, &stream.receiver}) {
         for (const TcpInterval& each : end->intervals)
-          intervals.add(outcome.config->name, stream.id, end == &stream.sender ? "sender" : "receiver", each.start_ps,
-                        each.end_ps, each.bytes, each.bits_per_second(), each.retransmits, each.cwnd_B, each.rtt_ps);
+          intervals.add({outcome.config->name, stream.id, end == &stream.sender ? "sender" : "receiver", each.start_ps,
+                         each.end_ps, each.bytes, each.bits_per_second(), each.retransmits, each.cwnd_B, each.rtt_ps});
       }
     }
   }

@@ -1,35 +1,31 @@
 // What a verified transfer leaves in the report and in results.json.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/figures.h"
 #include "results/kinds/workload_kind.h"
 #include "results/report_text.h"
 #include "spec/work.h"
+#include "store/rows/workload_rows.h"
 
 namespace weft::lab {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using workload::TransferOptions;
 using workload::TransferResult;
 
-Json transfer_object(const TransferResult& t) {
-  Json j;
-  j["posted"] = t.posted;
-  j["completed"] = t.completed;
-  j["failed"] = t.failed;
-  j["verified"] = t.verified;
-  j["bytes_ok"] = t.bytes_ok;
-  j["received"] = t.received;
-  j["out_of_order"] = t.out_of_order;
-  j["wc_status"] = t.wc_status;
-  j["vendor_error"] = t.vendor_error;
-  j["stalled"] = t.stalled;
-  j["elapsed_ns"] = (t.finished_ps - t.started_ps) / kNanosecond_ps;
-  return j;
+store::TransferObject transfer_object(const TransferResult& t) {
+  return {t.posted,
+          t.completed,
+          t.failed,
+          t.verified,
+          t.bytes_ok,
+          t.received,
+          t.out_of_order,
+          t.wc_status,
+          t.vendor_error,
+          t.stalled,
+          (t.finished_ps - t.started_ps) / kNanosecond_ps};
 }
 
 }  // namespace
@@ -51,19 +47,20 @@ std::string report_section(const TransferOptions& options, const TransferResult&
 }
 
 void write_json(const TransferOptions&, const TransferResult& result, const Lab& lab, const WorkloadConfig& config,
-                JsonStream& out) {
-  Json w;
-  w["name"] = config.name;
-  w["client"] = port_name(lab, config.client);
-  w["server"] = port_name(lab, config.server);
-  w["transfer"] = transfer_object(result);
-  out.item(w.dump());
+                store::JsonStream& out) {
+  store::JsonText text;
+  text.open('{');
+  text.add("name", config.name);
+  text.add("client", port_name(lab, config.client));
+  text.add("server", port_name(lab, config.server));
+  text.open("transfer", '{');
+  store::add_members(text, transfer_object(result));
+  text.close('}');
+  text.close('}');
+  out.item(text.text());
 }
 
-const char* table_schema(std::type_identity<TransferOptions>) {
-  return "";
-}
-void write_tables(std::type_identity<TransferOptions>, const RunResult&, SqliteFile&) {}
+void write_tables(std::type_identity<TransferOptions>, const RunResult&, store::SqliteFile&) {}
 
 std::string failure_text(const TransferOptions& options, const TransferResult& transfer, const RunResult&,
                          const Judged& judged) {

@@ -8,25 +8,24 @@
 #include <string_view>
 #include <type_traits>
 
-#include "results/json_stream.h"
 #include "results/run_result.h"
-#include "results/sqlite_file.h"
+#include "store/json_stream.h"
+#include "store/sqlite_file.h"
 
 namespace weft::lab {
 
 // Whether the lab expects one of these metrics of the workload: then the expectation judges how it ended.
 using Judged = std::function<bool(std::initializer_list<std::string_view>)>;
 
-// For each kind: its section of the report; an element of the list of workloads in JSON; its tables, or nothing; their
-// rows; what it did not do, in one line, or nothing; and what it tells about time (results/evidence.h): its kind and
+// For each kind: its section of the report; an element of the list of workloads in JSON; its tables, or
+// nothing; what it did not do, in one line, or nothing; and what it tells about time (results/evidence.h): its kind and
 // ends in the last of Evidence::workloads, its flows.
 #define WEFT_DECLARE(Options, Outcome)                                                                           \
   std::string report_section(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab, \
                              const WorkloadConfig& config);                                                      \
   void write_json(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab,            \
-                  const WorkloadConfig& config, JsonStream& out);                                                \
-  const char* table_schema(std::type_identity<workload::Options>);                                               \
-  void write_tables(std::type_identity<workload::Options>, const RunResult& result, SqliteFile& file);           \
+                  const WorkloadConfig& config, store::JsonStream& out);                                         \
+  void write_tables(std::type_identity<workload::Options>, const RunResult& result, store::SqliteFile& file);    \
   std::string failure_text(const workload::Options& options, const workload::Outcome& outcome,                   \
                            const RunResult& result, const Judged& judged);                                       \
   void add_evidence(const workload::Options& options, const workload::Outcome& outcome, const Lab& lab,          \

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "serve/http/request.h"
+#include "store/json_text.h"
 
 namespace weft::serve {
 
@@ -16,6 +17,11 @@ std::string json_text(const Json& json) {
 template <class Json>
 Response json_answer(const Json& json) {
   return {200, "application/json", json_text(json), {}, {}};
+}
+
+// What was written member by member.
+inline Response json_answer(const store::JsonText& json) {
+  return {200, "application/json", std::string(json.text()), {}, {}};
 }
 
 }  // namespace weft::serve

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "store/rows/run_rows.h"
+#include "store/table.h"
+
 namespace weft::serve {
 
 RunCollectives::RunCollectives(OpenRun& run) {
-  lab::SqliteRows rows(run.file(), "SELECT node, name FROM port WHERE coalesce(peer, '') != '' ORDER BY rowid");
-  while (rows.next()) ports_[rows.text(0)].push_back(rows.text(0) + ":" + rows.text(1));
+  for (const store::PortRow& row : store::Reader<store::PortRow>(run.file())) {
+    if (!row.peer.empty()) ports_[row.node].push_back(row.node + ":" + row.name);
+  }
   auto lab = lab_of_run(run);
   if (lab) lab_ = std::move(*lab);
 }

@@ -11,6 +11,8 @@
 #include "analyze/frames/decode.h"
 #include "observe/capture.h"
 #include "serve/packets/capture_book.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 #include "wire/aeth_syndrome.h"
 
 namespace weft::serve {
@@ -216,8 +218,9 @@ class EventFrameFinder {
 
 std::unordered_map<std::string, std::string> addresses_of_hosts(OpenRun& run) {
   std::unordered_map<std::string, std::string> addresses;
-  lab::SqliteRows rows(run.file(), "SELECT node || ':' || name, address FROM port WHERE address IS NOT NULL");
-  while (rows.next()) addresses.try_emplace(rows.text(0), rows.text(1));
+  for (const store::PortRow& row : store::Reader<store::PortRow>(run.file())) {
+    if (row.address) addresses.try_emplace(row.node + ":" + row.name, *row.address);
+  }
   return addresses;
 }
 

@@ -5,9 +5,12 @@
 #include <map>
 #include <optional>
 
+#include "results/evidence_rows.h"
 #include "serve/packets/filter_text.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_explanation.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -21,16 +24,16 @@ std::vector<FlowEnds> ends_of_flow(const std::string& id, const std::string& dir
                                     [&](const lab::FlowAnswer& each) { return each.id == flow; });
     if (known == explanation->flows.end()) return ends;
     std::map<std::string, std::string> addresses;
-    lab::SqliteRows ports(run.file(), "SELECT node || ':' || name, address FROM port");
-    while (ports.next()) addresses[ports.text(0)] = ports.text(1);
-    lab::SqliteRows senders(run.file(), "SELECT peer, qpn, peer_qpn FROM sender WHERE port = ? ORDER BY id");
-    senders.bind(known->from);
+    for (const store::PortRow& row : store::Reader<store::PortRow>(run.file()))
+      addresses[row.node + ":" + row.name] = row.address.value_or("");
     const auto sender = address_from_text(addresses[known->from]);
-    while (senders.next()) {
-      const auto qp = static_cast<std::uint32_t>(senders.integer(1));
-      const auto receiver = address_from_text(addresses[senders.text(0)]);
-      if (std::find(known->qpns.begin(), known->qpns.end(), qp) == known->qpns.end() || !sender || !receiver) continue;
-      ends.push_back({*sender, *receiver, qp, static_cast<std::uint32_t>(senders.integer(2))});
+    using Sender = lab::SenderEvidence;
+    for (const Sender& row : store::Reader<Sender, &Sender::to, &Sender::qpn, &Sender::peer_qpn>(
+             run.file(), "WHERE port = ? ORDER BY id", known->from)) {
+      const auto receiver = address_from_text(addresses[row.to]);
+      if (std::find(known->qpns.begin(), known->qpns.end(), row.qpn) == known->qpns.end() || !sender || !receiver)
+        continue;
+      ends.push_back({*sender, *receiver, row.qpn, row.peer_qpn});
     }
   } catch (const std::exception&) {
     ends.clear();  // a damaged store: other requests report it

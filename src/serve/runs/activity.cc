@@ -10,7 +10,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "results/evidence_rows.h"
 #include "serve/runs/sample_reader.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -36,14 +39,13 @@ class ActivityReader {
   ActivityReader(OpenRun& run, Activity& out, ActivityParts parts) : run_(run), out_(out), parts_(parts) {}
 
   void read_links() {
-    lab::SqliteRows rows(run_.file(), "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
-    while (rows.next()) {
-      places_.emplace(rows.text(0), out_.ports.size());
-      out_.ports.push_back(rows.text(0));
-      out_.most_queue_B.push_back(rows.integer(4));
-      rates_bps_.push_back(static_cast<double>(std::max<std::int64_t>(1, rows.integer(1))));
-      line_B_.push_back(static_cast<double>(rows.integer(2)));
-      paused_ps_.push_back(static_cast<double>(rows.integer(3)));
+    for (const lab::LinkEvidence& link : store::Reader<lab::LinkEvidence>(run_.file())) {
+      places_.emplace(link.from, out_.ports.size());
+      out_.ports.push_back(link.from);
+      out_.most_queue_B.push_back(static_cast<std::int64_t>(link.max_queue_B));
+      rates_bps_.push_back(static_cast<double>(std::max<std::int64_t>(1, link.rate_bps)));
+      line_B_.push_back(static_cast<double>(link.line_B));
+      paused_ps_.push_back(static_cast<double>(link.paused_ps));
     }
   }
 
@@ -67,11 +69,9 @@ class ActivityReader {
     sent_B_.assign(out_.ports.size() * (out_.bins + 1), 0);
     total_B_.assign(out_.ports.size(), 0);
     place_edges(range);
-    lab::SqliteRows totals(run_.file(),
-                           "SELECT node || ':' || port, sum(last) FROM series WHERE metric = 'tx_bytes' "
-                           "GROUP BY node, port");
-    while (totals.next()) {
-      if (const auto at = places_.find(totals.text(0)); at != places_.end()) total_B_[at->second] = totals.real(1);
+    for (const store::SeriesRow& row : store::Reader<store::SeriesRow>(run_.file(), "WHERE metric = 'tx_bytes'")) {
+      if (const auto at = places_.find(row.node + ":" + row.port); at != places_.end())
+        total_B_[at->second] += static_cast<double>(row.last);
     }
     read_series(range, "'tx_bytes', 'pause_rx_ps'");
     if (parts_ == ActivityParts::kAll) {
@@ -105,37 +105,28 @@ class ActivityReader {
     return value + (static_cast<double>(samples_[edge.sample + 1]) - value) * edge.part;
   }
 
-  struct Source {
-    std::string node, port, metric;
-    std::int64_t group = -1;
-  };
   void read_series(const SampleRange& range, const char* metrics) {
-    lab::SqliteRows rows(
-        run_.file(),
-        fmt::format("SELECT s.id, s.node, s.port, s.metric, s.class, b.first_sample, b.count, b.data FROM series s "
-                    "JOIN block b ON b.series_id = s.id WHERE s.metric IN ({}) "
-                    "AND b.first_sample < ? AND b.first_sample + b.count > ? ORDER BY s.id, b.first_sample",
-                    metrics)
-            .c_str());
-    rows.bind(static_cast<std::int64_t>(range.first + range.count), static_cast<std::int64_t>(range.first));
-    std::int64_t last_id = -1;
-    Source source;
-    while (rows.next()) {
-      if (rows.integer(0) != last_id) {
-        if (last_id != -1) add(source);
-        last_id = rows.integer(0);
-        source = {rows.text(1), rows.text(2), rows.text(3), rows.integer(4)};
-        samples_.assign(range.count, 0);
+    store::Reader<store::BlockRow> blocks(
+        run_.file(), "WHERE series_id = ? AND first_sample < ? AND first_sample + count > ? ORDER BY first_sample");
+    const auto first = static_cast<std::int64_t>(range.first),
+               end = static_cast<std::int64_t>(range.first + range.count);
+    for (const store::SeriesRow& series :
+         store::Reader<store::SeriesRow>(run_.file(), fmt::format("WHERE metric IN ({}) ORDER BY id", metrics))) {
+      samples_.assign(range.count, 0);
+      bool is_sampled = false;
+      blocks.restart(series.id, end, first);
+      for (const store::BlockRow& block : blocks) {
+        put_block(range, block, samples_);
+        is_sampled = true;
       }
-      put_block(range, rows.integer(5), rows.integer(6), rows.blob(7), samples_);
+      if (is_sampled) add(series);
     }
-    if (last_id != -1) add(source);
   }
 
-  void add(const Source& source) {
+  void add(const store::SeriesRow& source) {
     const std::string& metric = source.metric;
     if (metric == "xoff_B") {
-      limits_[{source.node, source.group}] = samples_;
+      limits_[{source.node, source.class_}] = samples_;
       return;
     }
     const auto found = places_.find(source.node + ":" + source.port);
@@ -149,7 +140,7 @@ class ActivityReader {
       for (std::uint32_t b = 0; b < out_.bins; ++b)
         bytes[b] = std::max(bytes[b], byte_of((at_edge(b + 1) - at_edge(b)) / bin_ps_));
     } else if (metric == "group_B") {
-      add_group(place, limits_[{source.node, source.group}]);
+      add_group(place, limits_[{source.node, source.class_}]);
     } else {
       add_queue(place);
     }
@@ -242,16 +233,16 @@ Activity read_activity(OpenRun& run, const TimeWindow& window, std::uint32_t bin
 ActivityTotal read_activity_total(OpenRun& run, const TimeWindow& window, std::uint32_t bins) {
   const Activity all = read_activity(run, window, bins, ActivityParts::kLinks);
   std::set<std::string> hosts;
-  lab::SqliteRows nodes(run.file(), "SELECT name FROM node WHERE kind IN ('host', 'vm')");
-  while (nodes.next()) hosts.insert(nodes.text(0));
+  for (const store::NodeRow& node : store::Reader<store::NodeRow>(run.file(), "WHERE kind IN ('host', 'vm')"))
+    hosts.insert(node.name);
   ActivityTotal total{all.bins, all.window, hosts.size(), 0, {}, {}};
   total.received_bps.assign(all.bins, 0);
   total.paused.assign(all.bins, 0);
-  lab::SqliteRows links(run.file(), "SELECT peer, rate_bps FROM link ORDER BY rowid");
+  store::Reader<lab::LinkEvidence> links(run.file());
   for (std::size_t i = 0; i < all.ports.size() && links.next(); ++i) {
-    const std::string peer = links.text(0);
+    const std::string& peer = links.row().to;
     const bool to_host = hosts.contains(peer.substr(0, peer.find(':')));
-    const auto rate_bps = static_cast<double>(links.integer(1));
+    const auto rate_bps = static_cast<double>(links.row().rate_bps);
     bool is_busy = false;
     for (std::size_t b = 0, at = i * all.bins; b < all.bins; ++b, ++at) {
       if (to_host) total.received_bps[b] += rate_bps * all.used[at] / 65'535;

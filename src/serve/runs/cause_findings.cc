@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/figures.h"
 #include "base/plural.h"
+#include "store/rows/fabric_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -56,20 +59,24 @@ std::string text_of(const Remedy (&list)[kCount], const std::string& word) {
 // The reasons why the switch lost packets of this queue, from its drop records, the most frequent first.
 struct DropGroup {
   std::string reason, port;
-  std::int64_t count = 0;
+  std::uint64_t count = 0;
   Time_ps first_ps = 0;
 };
-std::vector<DropGroup> drops_of(OpenRun& run, const std::string& node, std::int64_t queue) {
+std::vector<DropGroup> drops_of(OpenRun& run, const std::string& node, std::uint32_t queue) {
+  std::map<std::pair<std::string, std::string>, DropGroup> groups;  // by reason and port
+  for (const store::DropRow& row : store::Reader<store::DropRow>(
+           run.file(), "WHERE node = ? AND queue = ? AND out_port IS NOT NULL", node, queue)) {
+    const std::string port = node + ":" + row.out_port.value_or("");
+    DropGroup& group =
+        groups.try_emplace({row.reason, port}, DropGroup{row.reason, port, 0, row.time_ps}).first->second;
+    group.count += row.count;
+    group.first_ps = std::min(group.first_ps, row.time_ps);
+  }
   std::vector<DropGroup> out;
-  const char* const count = lab::has_column(run.file(), "drop_record", "count") ? "sum(count)" : "count(*)";
-  lab::SqliteRows rows(
-      run.file(),
-      fmt::format("SELECT reason, out_port, {0}, min(time_ps) FROM drop_record WHERE node = ? AND queue = ? "
-                  "AND out_port IS NOT NULL GROUP BY reason, out_port ORDER BY {0} DESC, min(time_ps)",
-                  count)
-          .c_str());
-  rows.bind(node, queue);
-  while (rows.next()) out.push_back({rows.text(0), node + ":" + rows.text(1), rows.integer(2), rows.integer(3)});
+  for (auto& [key, group] : groups) out.push_back(std::move(group));
+  std::stable_sort(out.begin(), out.end(), [](const DropGroup& a, const DropGroup& b) {
+    return a.count != b.count ? a.count > b.count : a.first_ps < b.first_ps;
+  });
   return out;
 }
 
@@ -85,20 +92,19 @@ bool is_told(const lab::Explanation& explanation, const std::string& flow) {
 
 std::vector<CauseFinding> lossless_loss_findings(OpenRun& run) {
   std::vector<CauseFinding> out;
-  lab::SqliteRows rows(run.file(), "SELECT place, by_nic, class, is_lossless, lost, taken FROM lossless_loss");
-  while (rows.next()) {
-    const std::string place = rows.text(0);
+  for (const store::LosslessLossRow& row : store::Reader<store::LosslessLossRow>(run.file())) {
+    const std::string& place = row.place;
     CauseFinding each{"error", "run", "lossless loss", "", "", "", {}};
-    each.title = fmt::format("{} of {} of class {} lost at {}", rows.integer(4),
-                             counted(static_cast<std::uint64_t>(rows.integer(5)), "packet"), rows.integer(2), place);
-    const std::vector<DropGroup> drops = drops_of(run, place, rows.integer(2));
+    each.title =
+        fmt::format("{} of {} of class {} lost at {}", row.lost, counted(row.taken, "packet"), row.class_, place);
+    const std::vector<DropGroup> drops = drops_of(run, place, row.class_);
     for (const DropGroup& group : drops)
       each.evidence.push_back({fmt::format("drop records: {} x {} at {}", group.count, group.reason, group.port),
                                group.port, group.first_ps});
-    if (rows.integer(3) == 0) {
+    if (!row.is_lossless) {
       each.cause = "the hosts treat this class as lossless, but the switch maps it to a lossy class";
       each.remedy = "switch: map the DSCP to the lossless priority, as the hosts do";
-    } else if (rows.integer(1) != 0) {
+    } else if (row.by_nic) {
       each.cause = "the receive buffer of the NIC was full before its pause took effect";
       each.remedy = "NIC: a lower XOFF threshold, or a shorter cable";
     } else if (!drops.empty()) {

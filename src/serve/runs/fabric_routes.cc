@@ -6,7 +6,12 @@
 
 #include "serve/http/json_answer.h"
 #include "serve/runs/activity.h"
+#include "serve/runs/api_rows.h"
 #include "serve/runs/open_run.h"
+#include "store/json_row.h"
+#include "store/rows/fabric_rows.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -14,94 +19,70 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json number_or_null(const lab::SqliteRows& rows, int column) {
-  return rows.is_null(column) ? Json() : Json(rows.integer(column));
-}
-
 // Headroom of priority groups: by port, and the default of ports without a row. Older runs do not have it.
 class Headrooms {
  public:
   explicit Headrooms(OpenRun& run) {
-    if (!run.has_table("headroom")) return;
-    lab::SqliteRows rows(run.file(),
-                         "SELECT node, coalesce(port, ''), coalesce(class, -1), size_B FROM headroom ORDER BY rowid");
-    while (rows.next()) sizes_[{rows.text(0), rows.text(1), rows.integer(2)}] = rows.integer(3);
+    for (const store::HeadroomRow& row : store::Reader<store::HeadroomRow>(run.file()))
+      sizes_[{row.node, row.port.value_or(""), row.class_}] = row.size_B;
   }
-  Json of(const std::string& node, const std::string& port, std::int64_t group) const {
+  std::optional<std::int64_t> of(const std::string& node, const std::string& port,
+                                 std::optional<std::uint32_t> group) const {
     auto at = sizes_.find({node, port, group});
     if (at == sizes_.end()) at = sizes_.find({node, "", group});
-    return at == sizes_.end() ? Json() : Json(at->second);
+    return at == sizes_.end() ? std::nullopt : std::optional(at->second);
   }
 
  private:
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::int64_t> sizes_;
+  std::map<std::tuple<std::string, std::string, std::optional<std::uint32_t>>, std::int64_t> sizes_;
 };
 
-Json nodes_of(OpenRun& run, const Headrooms& headrooms) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(), "SELECT name, kind, model, tier, pool_B FROM node ORDER BY rowid");
-  while (rows.next()) {
-    const std::string kind = rows.text(1);
-    list.push_back({{"name", rows.text(0)},
-                    {"kind", kind == "vm" ? "host" : kind},
-                    {"model", rows.text(2)},
-                    {"tier", rows.is_null(3) ? 0 : rows.integer(3) + 1},
-                    {"pool_B", kind == "switch" ? number_or_null(rows, 4) : Json()},
-                    {"headroom_pool_B", headrooms.of(rows.text(0), "", -1)}});
+std::vector<FabricNode> nodes_of(OpenRun& run, const Headrooms& headrooms) {
+  std::vector<FabricNode> list;
+  for (const store::NodeRow& row : store::Reader<store::NodeRow>(run.file())) {
+    FabricNode node{row.name, row.kind == "vm" ? "host" : row.kind, row.model, 0, {}, headrooms.of(row.name, "", {})};
+    if (row.tier) node.tier = *row.tier + 1;
+    if (row.kind == "switch") node.pool_B = row.pool_B;
+    list.push_back(std::move(node));
   }
   return list;
 }
 
-Json links_of_fabric(OpenRun& run) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(), "SELECT a, b, rate_bps, length_mm FROM cable ORDER BY rowid");
-  while (rows.next())
-    list.push_back({{"a", rows.text(0)},
-                    {"b", rows.text(1)},
-                    {"rate_bps", rows.integer(2)},
-                    {"length_m", static_cast<double>(rows.integer(3)) / 1000}});
+std::vector<FabricLink> links_of_fabric(OpenRun& run) {
+  std::vector<FabricLink> list;
+  for (const store::CableRow& row : store::Reader<store::CableRow>(run.file()))
+    list.push_back({row.a, row.b, row.rate_bps, static_cast<double>(row.length_mm) / 1000});
   return list;
 }
 
 using PortsOfSwitches = std::map<std::string, std::vector<std::string>>;
 PortsOfSwitches cabled_ports(OpenRun& run) {
-  std::map<std::string, std::vector<std::string>> ports;
-  lab::SqliteRows cabled(run.file(),
-                         "SELECT p.node, p.name FROM port p JOIN node n ON n.name = p.node WHERE n.kind = 'switch' "
-                         "ORDER BY p.rowid");
-  while (cabled.next()) ports[cabled.text(0)].push_back(cabled.text(1));
+  PortsOfSwitches ports;
+  for (const store::PortRow& row : store::Reader<store::PortRow>(
+           run.file(), "WHERE node IN (SELECT name FROM node WHERE kind = 'switch') ORDER BY rowid"))
+    ports[row.node].push_back(row.name);
   return ports;
 }
 
 // The limits are per switch; they apply to every port with a cable. Packets are marked in the queue that they leave by.
-Json queues_of_fabric(OpenRun& run, PortsOfSwitches& ports) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(),
-                       "SELECT node, class, ecn_min_B, ecn_max_B FROM queue_limit WHERE ecn_max_B IS NOT NULL "
-                       "ORDER BY rowid");
-  while (rows.next()) {
-    for (const std::string& port : ports[rows.text(0)])
-      list.push_back({{"port", rows.text(0) + ":" + port},
-                      {"class", rows.integer(1)},
-                      {"ecn_min_B", rows.integer(2)},
-                      {"ecn_max_B", rows.integer(3)}});
+std::vector<FabricQueue> queues_of_fabric(OpenRun& run, PortsOfSwitches& ports) {
+  std::vector<FabricQueue> list;
+  for (const store::QueueLimitRow& row : store::Reader<store::QueueLimitRow>(run.file())) {
+    if (!row.ecn_max_B) continue;
+    for (const std::string& port : ports[row.node])
+      list.push_back({row.node + ":" + port, row.class_, row.ecn_min_B.value_or(0), *row.ecn_max_B});
   }
   return list;
 }
 
 // XOFF is asked for by the priority group that they came in by.
-Json groups_of_fabric(OpenRun& run, const Headrooms& headrooms, PortsOfSwitches& ports) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(),
-                       "SELECT node, class, xoff_B, xon_B FROM queue_limit WHERE xoff_B IS NOT NULL ORDER BY rowid");
-  while (rows.next()) {
-    const std::string node = rows.text(0);
-    for (const std::string& port : ports[node])
-      list.push_back({{"port", node + ":" + port},
-                      {"class", rows.integer(1)},
-                      {"xoff_B", rows.integer(2)},
-                      {"xon_B", rows.integer(3)},
-                      {"headroom_B", headrooms.of(node, port, rows.integer(1))}});
+std::vector<FabricGroup> groups_of_fabric(OpenRun& run, const Headrooms& headrooms, PortsOfSwitches& ports) {
+  std::vector<FabricGroup> list;
+  for (const store::QueueLimitRow& row : store::Reader<store::QueueLimitRow>(run.file())) {
+    if (!row.xoff_B) continue;
+    for (const std::string& port : ports[row.node])
+      list.push_back({row.node + ":" + port, row.class_, *row.xoff_B, row.xon_B.value_or(0),
+                      headrooms.of(row.node, port, row.class_)});
   }
   return list;
 }
@@ -109,10 +90,14 @@ Json groups_of_fabric(OpenRun& run, const Headrooms& headrooms, PortsOfSwitches&
 Response fabric_of(OpenRun& run) {
   const Headrooms headrooms(run);
   PortsOfSwitches ports = cabled_ports(run);
-  return json_answer(Json{{"nodes", nodes_of(run, headrooms)},
-                          {"links", links_of_fabric(run)},
-                          {"queues", queues_of_fabric(run, ports)},
-                          {"groups", groups_of_fabric(run, headrooms, ports)}});
+  store::JsonText text;
+  text.open('{');
+  store::add_list(text, "nodes", nodes_of(run, headrooms));
+  store::add_list(text, "links", links_of_fabric(run));
+  store::add_list(text, "queues", queues_of_fabric(run, ports));
+  store::add_list(text, "groups", groups_of_fabric(run, headrooms, ports));
+  text.close('}');
+  return json_answer(text);
 }
 
 // Bins that a request for activity asks for, or why that is wrong.

@@ -1,6 +1,8 @@
 #include "serve/runs/flow_names.h"
 
+#include "results/evidence_rows.h"
 #include "serve/runs/run_explanation.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -9,10 +11,11 @@ FlowNames::FlowNames(OpenRun& run) {
   for (const lab::FlowAnswer& flow : explanation->flows) {
     for (const std::uint32_t qpn : flow.qpns) senders_.try_emplace({flow.from, qpn}, flow.id);
   }
-  lab::SqliteRows rows(run.file(), "SELECT port, peer, qpn, peer_qpn FROM sender ORDER BY id");
-  while (rows.next()) {
-    const auto name = senders_.find({rows.text(0), rows.integer(2)});
-    if (name != senders_.end()) receivers_.try_emplace({rows.text(0), rows.text(1), rows.integer(3)}, name->second);
+  using Sender = lab::SenderEvidence;
+  for (const Sender& row :
+       store::Reader<Sender, &Sender::from, &Sender::to, &Sender::qpn, &Sender::peer_qpn>(run.file(), "ORDER BY id")) {
+    const auto name = senders_.find({row.from, row.qpn});
+    if (name != senders_.end()) receivers_.try_emplace({row.from, row.to, row.peer_qpn}, name->second);
   }
 }
 

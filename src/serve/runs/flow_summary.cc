@@ -8,6 +8,8 @@
 
 #include "serve/http/json_answer.h"
 #include "serve/runs/latency_rows.h"
+#include "store/rows/flow_rows.h"
+#include "store/table.h"
 #include "workload/flow/stats.h"
 
 namespace weft::serve {
@@ -49,19 +51,20 @@ Json distribution(std::vector<Time_ps> values) {
 
 // Buckets are at equal distances on a logarithmic axis, and so are those that are kept. The last is the largest.
 Json distribution(const LatencyRow& latency) {
-  if (latency.messages <= 0) return nullptr;
+  if (latency.row.messages == 0) return nullptr;
   Json x = Json::array(), share = Json::array();
   const std::size_t step = latency.buckets.size() / kMostCdfPoints + 1;
-  std::int64_t upto = 0;
+  std::uint64_t upto = 0;
   for (std::size_t i = 0; i < latency.buckets.size(); ++i) {
     upto += latency.buckets[i].messages;
     if (i % step != 0 && i + 1 != latency.buckets.size()) continue;
     x.push_back(latency.buckets[i].upto_ps);
-    share.push_back(static_cast<double>(upto) / static_cast<double>(latency.messages));
+    share.push_back(static_cast<double>(upto) / static_cast<double>(latency.row.messages));
   }
-  return {{"count", latency.messages}, {"min", latency.min_ps}, {"mean", latency.mean_ps},
-          {"p50", latency.p50_ps},     {"p90", latency.p90_ps}, {"p99", latency.p99_ps},
-          {"p999", latency.p999_ps},   {"max", latency.max_ps}, {"cdf", {{"x", x}, {"share", share}}}};
+  const store::WorkloadLatencyRow& row = latency.row;
+  return {{"count", row.messages},           {"min", row.min_ps.value_or(0)}, {"mean", row.mean_ps.value_or(0)},
+          {"p50", row.p50_ps.value_or(0)},   {"p90", row.p90_ps.value_or(0)}, {"p99", row.p99_ps.value_or(0)},
+          {"p999", row.p999_ps.value_or(0)}, {"max", row.max_ps.value_or(0)}, {"cdf", {{"x", x}, {"share", share}}}};
 }
 
 }  // namespace
@@ -75,41 +78,34 @@ std::string flow_summary(OpenRun& run) {
     return at->second;
   };
   const std::map<std::string, LatencyRow> latencies = workload_latencies(run);
-  if (run.has_table("workload_latency")) {  // all workloads, in the lab's order
-    lab::SqliteRows rows(run.file(), "SELECT workload FROM workload_latency ORDER BY rowid");
-    while (rows.next()) add(rows.text(0));
+  using Latency = store::WorkloadLatencyRow;
+  for (const Latency& row : store::Reader<Latency, &Latency::workload>(run.file())) add(row.workload);  // in order
+  using Flow = store::FlowRow;
+  for (const Flow& row : store::Reader<Flow, &Flow::workload, &Flow::fct_ps, &Flow::goodput_bps>(run.file())) {
+    Measured& measured = add(row.workload);
+    ++measured.count;
+    if (!row.fct_ps) continue;
+    measured.fct_ps.push_back(*row.fct_ps);
+    measured.goodput_bps.push_back(row.goodput_bps.value_or(0));
   }
-  if (run.has_table("flow")) {
-    lab::SqliteRows rows(run.file(), "SELECT workload, fct_ps, goodput_bps FROM flow ORDER BY rowid");
-    while (rows.next()) {
-      Measured& measured = add(rows.text(0));
-      ++measured.count;
-      if (rows.is_null(1)) continue;
-      measured.fct_ps.push_back(rows.integer(1));
-      measured.goodput_bps.push_back(rows.real(2));
-    }
-  }
-  if (run.has_table("flow_latency")) {
-    lab::SqliteRows rows(run.file(),
-                         "SELECT workload, count(*) FROM flow_latency WHERE number IS NULL GROUP BY workload");
-    while (rows.next()) {
-      if (const auto at = workloads.find(rows.text(0)); at != workloads.end())
-        at->second.count += static_cast<std::uint64_t>(rows.integer(1));
-    }
+  for (const store::FlowLatencyRow& row :
+       store::Reader<store::FlowLatencyRow, &store::FlowLatencyRow::workload>(run.file(), "WHERE number IS NULL")) {
+    if (const auto at = workloads.find(row.workload); at != workloads.end()) ++at->second.count;
   }
   Json list = Json::array();
   for (const std::string& name : order) {
     Measured& measured = workloads[name];
     const auto latency = latencies.find(name);
     const bool is_known = latency != latencies.end();
-    const bool has_messages = is_known && latency->second.messages > 0;
+    const bool has_messages = is_known && latency->second.row.messages > 0;
     list.push_back(
         {{"workload", name},
          {"count", measured.count},
          {"jain", measured.goodput_bps.empty() ? Json() : Json(workload::jain_fairness(measured.goodput_bps))},
          {"fct", distribution(std::move(measured.fct_ps))},
          {"latency", has_messages ? distribution(latency->second) : Json()},
-         {"no_latency", has_messages ? Json() : Json(is_known ? latency->second.none : "not recorded")}});
+         {"no_latency",
+          has_messages ? Json() : Json(is_known ? latency->second.row.none.value_or("") : "not recorded")}});
   }
   return json_text(Json{{"workloads", list}});
 }

@@ -8,8 +8,13 @@
 #include "results/qos/qos_text.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
+#include "serve/runs/api_rows.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_lab.h"
+#include "store/json_row.h"
+#include "store/rows/fabric_rows.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -60,10 +65,10 @@ Json counters_of_node(const std::string& text) {
 
 Json queues_of_node(OpenRun& run, const std::string& node) {
   std::vector<std::string> columns;
-  lab::SqliteRows names(run.file(), "PRAGMA table_info(port_class)");
+  store::SqliteRows names(run.file(), "PRAGMA table_info(port_class)");
   while (names.next()) columns.push_back(names.text(1));
   Json list = Json::array();
-  lab::SqliteRows rows(run.file(), "SELECT * FROM port_class WHERE node = ? ORDER BY rowid");
+  store::SqliteRows rows(run.file(), "SELECT * FROM port_class WHERE node = ? ORDER BY rowid");
   rows.bind(node);
   while (rows.next()) {
     Json row = Json::object();
@@ -80,23 +85,12 @@ Json queues_of_node(OpenRun& run, const std::string& node) {
   return list;
 }
 
-Json drops_of_node(OpenRun& run, const std::string& node) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(),
-                       "SELECT time_ps, coalesce(in_port, ''), coalesce(out_port, ''), queue, reason, occupancy_B, "
-                       "source, destination, dest_qp, psn FROM drop_record WHERE node = ? ORDER BY time_ps LIMIT ?");
-  rows.bind(node, kMostDrops);
-  while (rows.next())
-    list.push_back({{"time_ps", rows.integer(0)},
-                    {"in_port", rows.text(1)},
-                    {"out_port", rows.text(2)},
-                    {"queue", rows.integer(3)},
-                    {"reason", rows.text(4)},
-                    {"occupancy_B", rows.integer(5)},
-                    {"source", rows.text(6)},
-                    {"destination", rows.text(7)},
-                    {"qp", rows.integer(8)},
-                    {"psn", rows.integer(9)}});
+std::vector<NodeDrop> drops_of_node(OpenRun& run, const std::string& node) {
+  std::vector<NodeDrop> list;
+  for (const store::DropRow& row :
+       store::Reader<store::DropRow>(run.file(), "WHERE node = ? ORDER BY time_ps LIMIT ?", node, kMostDrops))
+    list.push_back({row.time_ps, row.in_port, row.out_port.value_or(""), row.queue, row.reason, row.occupancy_B,
+                    row.source, row.destination, row.dest_qp, row.psn});
   return list;
 }
 
@@ -113,22 +107,25 @@ Json qos_of_node(const OpenRun& run, const std::string& node, Json& problem) {
 
 Response node_of_run(const Request& request, OpenRun& run) {
   const std::string& name = request.match[1];
-  lab::SqliteRows rows(run.file(), "SELECT kind, model FROM node WHERE name = ?");
-  rows.bind(name);
-  if (!rows.next()) return problem(404, fmt::format("{} has no node {}", run.id(), name));
+  const auto node = store::read_first<store::NodeRow>(run.file(), "WHERE name = ?", name);
+  if (!node) return problem(404, fmt::format("{} has no node {}", run.id(), name));
   const auto json = lab::counters_text(run.directory(), name, std::nullopt, true);
   const auto text = lab::counters_text(run.directory(), name, std::nullopt, false);
   Json qos_problem;
   const Json qos = qos_of_node(run, name, qos_problem);
-  return json_answer(Json{{"name", name},
-                          {"kind", rows.text(0)},
-                          {"model", rows.text(1)},
-                          {"qos", qos},
-                          {"qos_problem", qos_problem},
-                          {"counters", json ? counters_of_node(*json) : Json::object()},
-                          {"queues", queues_of_node(run, name)},
-                          {"drops", drops_of_node(run, name)},
-                          {"text", text ? *text : text.error().message}});
+  store::JsonText answer;
+  answer.open('{');
+  answer.add("name", name);
+  answer.add("kind", node->kind);
+  answer.add("model", node->model);
+  answer.add_json("qos", json_text(qos));
+  answer.add_json("qos_problem", json_text(qos_problem));
+  answer.add_json("counters", json_text(json ? counters_of_node(*json) : Json::object()));
+  answer.add_json("queues", json_text(queues_of_node(run, name)));
+  store::add_list(answer, "drops", drops_of_node(run, name));
+  answer.add("text", text ? *text : text.error().message);
+  answer.close('}');
+  return json_answer(answer);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <filesystem>
 
 #include "serve/http/gzip.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -51,16 +53,15 @@ Response kept_answer(std::shared_ptr<const std::string> body) {
 OpenRun::OpenRun(std::string id, std::string directory)
     : id_(std::move(id)),
       directory_(std::move(directory)),
-      file_(directory_ + "/results.sqlite", lab::SqliteFile::Mode::kRead) {
+      file_(directory_ + "/results.sqlite", store::SqliteFile::Mode::kRead) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(directory_ + "/results.sqlite", ignored)) {
     problem_ = fmt::format("{} has no results.sqlite: a study of several runs, or a run that did not finish", id_);
     return;
   }
-  lab::SqliteRows version(file_, "PRAGMA user_version");
+  store::SqliteRows version(file_, "PRAGMA user_version");
   const std::int64_t schema = version.next() ? version.integer(0) : 0;
-  lab::SqliteRows rows(file_, "SELECT key, value FROM run");
-  while (rows.next()) values_[rows.text(0)] = rows.text(1);
+  for (const store::RunRow& row : store::Reader<store::RunRow>(file_)) values_[row.key] = row.value;
   if (!file_.error().empty()) {
     problem_ = fmt::format("results.sqlite of {} cannot be read: {}", id_, file_.error());
   } else if (schema != kSchema) {
@@ -73,9 +74,7 @@ OpenRun::OpenRun(std::string id, std::string directory)
 }
 
 bool OpenRun::has_table(const char* name) {
-  lab::SqliteRows rows(file_, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?");
-  rows.bind(name);
-  return rows.next();
+  return store::has_table(file_, name);
 }
 
 std::string OpenRun::text(const std::string& key) const {

@@ -10,10 +10,10 @@
 #include <tl/expected.hpp>
 
 #include "base/time.h"
-#include "results/sqlite_file.h"
 #include "serve/http/router.h"
 #include "serve/runs/answer_cache.h"
 #include "serve/runs/run_place.h"
+#include "store/sqlite_file.h"
 
 namespace weft::serve {
 
@@ -23,7 +23,7 @@ class OpenRun {
 
   const std::string& id() const { return id_; }
   const std::string& directory() const { return directory_; }
-  lab::SqliteFile& file() { return file_; }
+  store::SqliteFile& file() { return file_; }
   // Empty, or why this is not the store of a run that we can read.
   const std::string& problem() const { return problem_; }
   bool has_table(const char* name);
@@ -34,7 +34,7 @@ class OpenRun {
 
  private:
   std::string id_, directory_;
-  lab::SqliteFile file_;
+  store::SqliteFile file_;
   std::map<std::string, std::string> values_;
   std::string problem_;
 };

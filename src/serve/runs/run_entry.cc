@@ -13,12 +13,15 @@
 #include "base/files.h"
 #include "base/plural.h"
 #include "observe/capture.h"
+#include "results/evidence_rows.h"
 #include "results/report_text.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/ready_lab.h"
 #include "serve/runs/run_explanation.h"
 #include "serve/runs/workload_summary.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -73,11 +76,8 @@ void fill_from_store(OpenRun& run, Json& entry) {
   entry["set"] = set_of(run);
   entry["end_ps"] = run.end_ps();
   entry["state"] = run.text("interrupted") == "1" ? "interrupted" : run.text("cut_off") == "1" ? "cut off" : "done";
-  lab::SqliteRows rows(run.file(), "SELECT count(*), coalesce(sum(met), 0) FROM expectation");
-  if (rows.next()) {
-    entry["expectations"] = rows.integer(0);
-    entry["met"] = rows.integer(1);
-  }
+  entry["expectations"] = store::count_rows<store::ExpectationRow>(run.file());
+  entry["met"] = store::count_rows<store::ExpectationRow>(run.file(), "WHERE met");
   entry["headline"] = run.text("headline");
   entry["changes"] = changes_of(run);
 }
@@ -107,30 +107,21 @@ void fill_from_study(const std::string& directory, Json& entry) {
 
 Json expectations_of(OpenRun& run) {
   Json list = Json::array();
-  lab::SqliteRows rows(run.file(), "SELECT what, min, max, value, met FROM expectation ORDER BY rowid");
-  while (rows.next()) {
-    const auto bound = [&](int column) {
-      return rows.is_null(column) ? std::nullopt : std::optional(rows.real(column));
-    };
-    list.push_back({{"text", rows.text(0) + " " + lab::range_text(bound(1), bound(2))},
-                    {"met", rows.integer(4) != 0},
-                    {"value", rows.is_null(3) ? "not there" : number_text(rows.real(3))}});
-  }
+  for (const store::ExpectationRow& row : store::Reader<store::ExpectationRow>(run.file()))
+    list.push_back({{"text", row.what + " " + lab::range_text(row.min, row.max)},
+                    {"met", row.met},
+                    {"value", row.value ? number_text(*row.value) : "not there"}});
   return list;
 }
 
 Json workloads_of(OpenRun& run) {
   Json list = Json::array();
   const auto summaries = workload_summaries(run);
-  lab::SqliteRows rows(run.file(), "SELECT name, kind, failure, from_ps, to_ps FROM workload ORDER BY rowid");
-  while (rows.next()) {
-    std::string summary = rows.text(2);
-    if (const auto it = summaries.find(rows.text(0)); summary.empty() && it != summaries.end()) summary = it->second;
-    list.push_back({{"name", rows.text(0)},
-                    {"kind", rows.text(1)},
-                    {"from_ps", rows.integer(3)},
-                    {"to_ps", rows.integer(4)},
-                    {"summary", summary}});
+  for (const lab::WorkloadEvidence& row : store::Reader<lab::WorkloadEvidence>(run.file())) {
+    std::string summary = row.failure;
+    if (const auto it = summaries.find(row.name); summary.empty() && it != summaries.end()) summary = it->second;
+    list.push_back(
+        {{"name", row.name}, {"kind", row.kind}, {"from_ps", row.from_ps}, {"to_ps", row.to_ps}, {"summary", summary}});
   }
   return list;
 }
@@ -151,20 +142,17 @@ Json files_of(const std::string& directory) {
   return list;
 }
 
-bool has_rows(OpenRun& run, const char* table) {
-  if (!run.has_table(table)) return false;
-  lab::SqliteRows rows(run.file(), fmt::format("SELECT 1 FROM {} LIMIT 1", table).c_str());
-  return rows.next();
+template <class Row>
+bool has_rows(OpenRun& run, const char* clause = "") {
+  return store::count_rows<Row>(run.file(), clause) > 0;
 }
 
 Json has_of(OpenRun& run) {
-  lab::SqliteRows switches(run.file(), "SELECT 1 FROM node WHERE kind IN ('switch', 'forwarder') LIMIT 1");
-  lab::SqliteRows jobs(run.file(), "SELECT 1 FROM workload WHERE kind IN ('job', 'nccl') LIMIT 1");
-  return {{"series", has_rows(run, "series")},
+  return {{"series", has_rows<store::SeriesRow>(run)},
           {"packets", !observe::capture_files(run.directory() + "/capture.pcapng").empty()},
-          {"flows", has_rows(run, "flow") || has_rows(run, "sender")},
-          {"jobs", jobs.next()},
-          {"switches", switches.next()}};
+          {"flows", has_rows<store::FlowRow>(run) || has_rows<lab::SenderEvidence>(run)},
+          {"jobs", has_rows<lab::WorkloadEvidence>(run, "WHERE kind IN ('job', 'nccl')")},
+          {"switches", has_rows<store::NodeRow>(run, "WHERE kind IN ('switch', 'forwarder')")}};
 }
 
 Json link(std::string text, const char* view, Json parameters) {

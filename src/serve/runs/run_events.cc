@@ -8,29 +8,33 @@
 
 #include "base/figures.h"
 #include "base/plural.h"
+#include "results/evidence_rows.h"
 #include "results/explain_parts.h"
 #include "serve/runs/flow_names.h"
+#include "store/rows/fabric_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
 namespace {
 
-std::string bytes_of(const lab::SqliteRows& rows, int column) {
-  return size_text(static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(column))));
+std::string bytes_of(std::uint64_t size_B) {
+  return size_text(std::min<std::uint64_t>(size_B, INT64_MAX));
 }
 
 class EventReader {
  public:
   EventReader(OpenRun& run, const TimeWindow& window, const std::set<std::string>& kinds)
       : run_(run), names_(run), window_(window), kinds_(kinds) {
-    lab::SqliteRows senders(run_.file(), "SELECT port, peer, qpn, peer_qpn FROM sender WHERE NOT replies ORDER BY id");
-    while (senders.next()) {
-      const auto qpn = senders.integer(2), peer_qpn = senders.integer(3);
-      peer_qpns_.try_emplace({senders.text(0), qpn}, peer_qpn);
-      sender_qpns_.try_emplace({senders.text(0), senders.text(1), peer_qpn}, qpn);
+    using Sender = lab::SenderEvidence;
+    for (const Sender& row : store::Reader<Sender, &Sender::from, &Sender::to, &Sender::qpn, &Sender::peer_qpn>(
+             run_.file(), "WHERE NOT replies ORDER BY id")) {
+      peer_qpns_.try_emplace({row.from, row.qpn}, row.peer_qpn);
+      sender_qpns_.try_emplace({row.from, row.to, row.peer_qpn}, row.qpn);
     }
-    lab::SqliteRows links(run_.file(), "SELECT port, peer FROM link ORDER BY rowid");
-    while (links.next()) peers_.try_emplace(links.text(0), links.text(1));
+    using Link = lab::LinkEvidence;
+    for (const Link& row : store::Reader<Link, &Link::from, &Link::to>(run_.file()))
+      peers_.try_emplace(row.from, row.to);
   }
 
   RunEvents read() {
@@ -51,81 +55,75 @@ class EventReader {
     if (kinds_.empty() || kinds_.contains(event.kind)) out_.events.push_back(std::move(event));
   }
 
+  // Rows are numbered from 1 in the order in which they were written.
   void read_noted() {
-    lab::SqliteRows rows(run_.file(),
-                         "SELECT rowid, first_ps, last_ps, count, kind, port, peer, queue, queue_B, source, "
-                         "destination, qpn, psn, before_bps, to_bps FROM event ORDER BY rowid");
-    while (rows.next()) {
+    std::uint64_t number = 0;
+    for (const lab::EventEvidence& row : store::Reader<lab::EventEvidence>(run_.file())) {
       RunEvent event;
-      event.id = fmt::format("e{}", rows.integer(0));
-      event.time_ps = rows.integer(1);
-      event.last_ps = rows.integer(2);
-      event.count = static_cast<std::uint64_t>(rows.integer(3));
-      event.kind = rows.text(4);
-      event.port = rows.text(5);
-      event.text = text_of_noted(rows, event);
-      event.flow = flow_of_noted(rows, event);
-      event.frame = frame_of_noted(rows, event);
+      event.id = fmt::format("e{}", ++number);
+      event.time_ps = row.first_ps;
+      event.last_ps = row.last_ps;
+      event.count = row.count;
+      event.kind = row.kind;
+      event.port = row.port;
+      event.text = text_of_noted(row);
+      event.flow = flow_of_noted(row);
+      event.frame = frame_of_noted(row);
       add(std::move(event));
     }
   }
 
-  static std::string text_of_noted(const lab::SqliteRows& rows, const RunEvent& event) {
-    const std::string peer = rows.text(6);
-    if (event.kind == "ce_mark")
-      return fmt::format("{} in queue {}, which held up to {}", counted(event.count, "CE mark"), rows.integer(7),
-                         bytes_of(rows, 8));
-    if (event.kind == "cnp") return fmt::format("{} to {}", counted(event.count, "CNP"), peer);
-    if (event.kind == "rate_cut")
-      return fmt::format("{} for {}: {} to {}", counted(event.count, "rate cut"), peer, rate_text(rows.integer(13)),
-                         rate_text(rows.integer(14)));
-    if (event.kind == "nak")
-      return fmt::format("{} from {}, PSN {}", counted(event.count, "NAK"), peer, rows.integer(12));
-    if (event.kind == "rnr") return fmt::format("{} from {}", counted(event.count, "RNR NAK"), peer);
-    if (event.kind == "timeout")
-      return fmt::format("{} without an answer from {}, PSN {}", counted(event.count, "timeout"), peer,
-                         rows.integer(12));
-    if (event.kind == "retransmission")
-      return fmt::format("{} retransmitted to {}, from PSN {}", counted(event.count, "packet"), peer, rows.integer(12));
-    if (event.kind == "pfc_storm")
-      return fmt::format("the watchdog detects a pause storm on queue {}", rows.integer(7));
-    if (event.kind == "pfc_storm_over") return fmt::format("the pause storm on queue {} has ended", rows.integer(7));
-    if (event.kind == "link_down") return "link down";
-    if (event.kind == "link_up") return "link up";
-    return event.kind;
+  static std::string text_of_noted(const lab::EventEvidence& row) {
+    if (row.kind == "ce_mark")
+      return fmt::format("{} in queue {}, which held up to {}", counted(row.count, "CE mark"), row.queue,
+                         bytes_of(row.queue_B));
+    if (row.kind == "cnp") return fmt::format("{} to {}", counted(row.count, "CNP"), row.peer);
+    if (row.kind == "rate_cut")
+      return fmt::format("{} for {}: {} to {}", counted(row.count, "rate cut"), row.peer, rate_text(row.before_bps),
+                         rate_text(row.to_bps));
+    if (row.kind == "nak") return fmt::format("{} from {}, PSN {}", counted(row.count, "NAK"), row.peer, row.psn);
+    if (row.kind == "rnr") return fmt::format("{} from {}", counted(row.count, "RNR NAK"), row.peer);
+    if (row.kind == "timeout")
+      return fmt::format("{} without an answer from {}, PSN {}", counted(row.count, "timeout"), row.peer, row.psn);
+    if (row.kind == "retransmission")
+      return fmt::format("{} retransmitted to {}, from PSN {}", counted(row.count, "packet"), row.peer, row.psn);
+    if (row.kind == "pfc_storm") return fmt::format("the watchdog detects a pause storm on queue {}", row.queue);
+    if (row.kind == "pfc_storm_over") return fmt::format("the pause storm on queue {} has ended", row.queue);
+    if (row.kind == "link_down") return "link down";
+    if (row.kind == "link_up") return "link up";
+    return row.kind;
   }
 
-  std::string flow_of_noted(const lab::SqliteRows& rows, const RunEvent& event) const {
-    const std::int64_t qpn = rows.integer(11);
-    if (event.kind == "ce_mark") return names_.of_receiver(rows.text(9), rows.text(10), qpn);
-    if (event.kind == "cnp") return names_.of_receiver(rows.text(6), event.port, qpn);
-    return qpn == 0 ? "" : names_.of_sender(event.port, qpn);
+  std::string flow_of_noted(const lab::EventEvidence& row) const {
+    if (row.kind == "ce_mark") return names_.of_receiver(row.source, row.destination, row.qpn);
+    if (row.kind == "cnp") return names_.of_receiver(row.peer, row.port, row.qpn);
+    return row.qpn == 0 ? "" : names_.of_sender(row.port, row.qpn);
   }
 
-  EventFrame frame_of_noted(const lab::SqliteRows& rows, const RunEvent& event) const {
+  EventFrame frame_of_noted(const lab::EventEvidence& row) const {
     EventFrame frame;
-    frame.port = event.port;
-    frame.peer = peer_of(event.port);
-    frame.destination = rows.text(6);
-    frame.qp = static_cast<std::uint32_t>(rows.integer(11));
-    frame.psn = static_cast<std::uint32_t>(rows.integer(12));
-    if (event.kind == "ce_mark") {
+    frame.port = row.port;
+    frame.peer = peer_of(row.port);
+    frame.destination = row.peer;
+    frame.qp = row.qpn;
+    frame.psn = row.psn;
+    if (row.kind == "ce_mark") {
       frame.kind = EventFrameKind::kMarked;
-      frame.destination = rows.text(10);
-    } else if (event.kind == "cnp") {
+      frame.destination = row.destination;
+    } else if (row.kind == "cnp") {
       frame.kind = EventFrameKind::kCnp;
-      const auto at = sender_qpns_.find({frame.destination, event.port, rows.integer(11)});
+      const auto at = sender_qpns_.find({frame.destination, row.port, row.qpn});
       if (at == sender_qpns_.end()) return {};
       frame.qp = static_cast<std::uint32_t>(at->second);
-    } else if (event.kind == "rate_cut") {
+    } else if (row.kind == "rate_cut") {
       frame.kind = EventFrameKind::kCnpIn;
-    } else if (event.kind == "nak") {
+    } else if (row.kind == "nak") {
       frame.kind = EventFrameKind::kNakIn;
-    } else if (event.kind == "rnr") {
+    } else if (row.kind == "rnr") {
       frame.kind = EventFrameKind::kRnrIn;
-    } else if (event.kind == "retransmission" || event.kind == "timeout") {
+    } else if (row.kind == "retransmission" || row.kind == "timeout") {
       frame.kind = EventFrameKind::kRequest;
-      const auto at = peer_qpns_.find({event.port, rows.integer(11)});
+      const auto at = peer_qpns_.find({row.port, row.qpn});
       if (at == peer_qpns_.end()) return {};
       frame.qp = static_cast<std::uint32_t>(at->second);
     }
@@ -137,33 +135,28 @@ class EventReader {
   }
 
   // Fill of the priority group of the ingress port, and the egress queue that it waited for.
-  static std::string group_text(const lab::SqliteRows& rows, const std::string& port) {
-    std::string text = fmt::format(": the priority group of {} held {}, {} of it in queue {} of {}", port,
-                                   bytes_of(rows, 11), bytes_of(rows, 10), rows.integer(9), rows.text(8));
-    if (rows.integer(12) > 0) text += fmt::format(", which held {}", bytes_of(rows, 12));
+  static std::string group_text(const store::PauseEventRow& row) {
+    std::string text = fmt::format(": the priority group of {} held {}, {} of it in queue {} of {}", row.port,
+                                   bytes_of(row.group_B.value_or(0)), bytes_of(row.queue_B.value_or(0)),
+                                   row.queue.value_or(-1), row.queue_port.value_or(""));
+    if (row.egress_B.value_or(0) > 0) text += fmt::format(", which held {}", bytes_of(*row.egress_B));
     return text;
   }
 
   // One event for each XOFF that was sent, until its end, and one for each action of the watchdog.
   void read_pauses() {
-    lab::SqliteRows rows(
-        run_.file(),
-        fmt::format(
-            "SELECT rowid, time_ps, port, classes, sent, what, state, coalesce(nic_cause, ''), "
-            "coalesce(queue_port, ''), coalesce(queue, -1), coalesce(queue_B, 0), coalesce(group_B, 0), {} FROM "
-            "pause_event ORDER BY rowid",
-            lab::has_column(run_.file(), "pause_event", "egress_B") ? "coalesce(egress_B, 0)" : "0")
-            .c_str());
+    std::uint64_t number = 0;
     std::map<std::pair<std::string, std::int64_t>, RunEvent> open;  // by port and class
-    while (rows.next()) {
-      const std::string port = rows.text(2), state = rows.text(6);
-      const Time_ps time_ps = rows.integer(1);
-      const std::int64_t classes = rows.integer(3);
+    for (const store::PauseEventRow& row : store::Reader<store::PauseEventRow>(run_.file())) {
+      const std::string &port = row.port, &state = row.state;
+      const Time_ps time_ps = row.time_ps;
+      const std::int64_t classes = row.classes;
+      ++number;
       const auto event_of = [&](const char* kind) {
-        return RunEvent{fmt::format("p{}", rows.integer(0)), time_ps, time_ps, 1, kind, port, rows.text(5), ""};
+        return RunEvent{fmt::format("p{}", number), time_ps, time_ps, 1, kind, port, row.what, ""};
       };
       if (state == "watchdog") add(event_of("watchdog"));
-      if (rows.integer(4) == 0) continue;
+      if (!row.sent) continue;
       for (std::int64_t c = 0; c < 8; ++c) {
         if ((classes >> c & 1) == 0) continue;
         if (const auto at = open.find({port, c}); at != open.end()) {
@@ -174,8 +167,8 @@ class EventReader {
         if (state != "start") continue;
         RunEvent event = event_of("pause");
         event.text += fmt::format(", class {}", c);
-        if (!rows.text(8).empty()) event.text += group_text(rows, port);
-        if (!rows.text(7).empty()) event.text += ": " + rows.text(7);
+        if (row.queue_port) event.text += group_text(row);
+        if (row.nic_cause) event.text += ": " + *row.nic_cause;
         event.frame = {EventFrameKind::kPause, port, peer_of(port), "", 0, 0, static_cast<int>(c), ""};
         if (c > 0 && classes != 1 << c) event.id += fmt::format(".{}", c);
         open.emplace(std::pair(port, c), std::move(event));
@@ -188,54 +181,38 @@ class EventReader {
   }
 
   void read_drops() {
-    const bool has_counts = lab::has_column(run_.file(), "drop_record", "count");
-    lab::SqliteRows rows(
-        run_.file(),
-        fmt::format("SELECT rowid, node, time_ps, coalesce(out_port, in_port, ''), queue, reason, occupancy_B, source, "
-                    "destination, dest_qp, psn, {} FROM drop_record ORDER BY rowid",
-                    has_counts ? "last_ps, count" : "time_ps, 1")
-            .c_str());
-    while (rows.next()) {
+    std::uint64_t number = 0;
+    for (const store::DropRow& row : store::Reader<store::DropRow>(run_.file())) {
+      const std::string port = row.out_port.value_or(row.in_port);
       RunEvent event;
-      event.id = fmt::format("d{}", rows.integer(0));
-      event.time_ps = rows.integer(2);
-      event.last_ps = rows.integer(11);
-      event.count = static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows.integer(12)));
+      event.id = fmt::format("d{}", ++number);
+      event.time_ps = row.time_ps;
+      event.last_ps = std::max(row.time_ps, row.last_ps);
+      event.count = std::max<std::uint64_t>(1, row.count);
       event.kind = "drop";
-      event.port = rows.text(1) + (rows.text(3).empty() ? "" : ":" + rows.text(3));
-      event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {}", rows.text(5), rows.text(7), rows.text(8),
-                               rows.integer(10), rows.integer(4), bytes_of(rows, 6));
-      event.flow = names_.of_receiver(rows.text(7), rows.text(8), rows.integer(9));
-      event.frame = {EventFrameKind::kLost,
-                     event.port,
-                     "",
-                     rows.text(8),
-                     static_cast<std::uint32_t>(rows.integer(9)),
-                     static_cast<std::uint32_t>(rows.integer(10)),
-                     0,
-                     ""};
+      event.port = row.node + (port.empty() ? "" : ":" + port);
+      event.text = fmt::format("{}: {} to {}, PSN {}; queue {} held {}", row.reason, row.source, row.destination,
+                               row.psn, row.queue, bytes_of(row.occupancy_B));
+      event.flow = names_.of_receiver(row.source, row.destination, row.dest_qp);
+      event.frame = {EventFrameKind::kLost, event.port, "", row.destination, row.dest_qp, row.psn, 0, ""};
       add(std::move(event));
     }
   }
 
   // One event for each fault that took effect, until its end.
   void read_faults() {
-    if (!run_.has_table("fault_time")) return;  // an older run
-    lab::SqliteRows rows(run_.file(),
-                         "SELECT rowid, name, action, port, peer, from_ps, to_ps, hits FROM fault_time ORDER BY rowid");
-    while (rows.next()) {
+    std::uint64_t number = 0;
+    for (const lab::FaultTime& row : store::Reader<lab::FaultTime>(run_.file())) {
       RunEvent event;
-      event.id = fmt::format("f{}", rows.integer(0));
-      event.time_ps = rows.integer(5);
-      event.last_ps = rows.integer(6);
+      event.id = fmt::format("f{}", ++number);
+      event.time_ps = row.from_ps;
+      event.last_ps = row.to_ps;
       event.kind = "fault";
-      event.port = rows.text(3);
-      const std::string name = rows.text(1), action = rows.text(2);
-      event.text = name.starts_with(action) ? name : fmt::format("{} ({})", name, action);
-      event.text += fmt::format(" between {} and {}", event.port, rows.text(4));
-      if (const std::int64_t hits = rows.integer(7); hits > 0)
-        event.text += fmt::format(", {} hit", counted(static_cast<std::uint64_t>(hits), "frame"));
-      event.frame = {EventFrameKind::kFault, event.port, rows.text(4), "", 0, 0, 0, name};
+      event.port = row.port;
+      event.text = row.name.starts_with(row.action) ? row.name : fmt::format("{} ({})", row.name, row.action);
+      event.text += fmt::format(" between {} and {}", event.port, row.peer);
+      if (row.hits > 0) event.text += fmt::format(", {} hit", counted(row.hits, "frame"));
+      event.frame = {EventFrameKind::kFault, event.port, row.peer, "", 0, 0, 0, row.name};
       add(std::move(event));
     }
   }
@@ -254,9 +231,12 @@ class EventReader {
 
 std::map<std::string, std::uint64_t> event_totals(OpenRun& run) {
   std::map<std::string, std::uint64_t> totals;
-  lab::SqliteRows rows(run.file(), run.has_table("event_total") ? "SELECT kind, count FROM event_total"
-                                                                : "SELECT kind, sum(count) FROM event GROUP BY kind");
-  while (rows.next()) totals[rows.text(0)] = static_cast<std::uint64_t>(std::max<std::int64_t>(0, rows.integer(1)));
+  if (run.has_table("event_total")) {
+    for (const store::EventTotalRow& row : store::Reader<store::EventTotalRow>(run.file()))
+      totals[row.kind] = row.count;
+  } else {
+    for (const lab::EventEvidence& row : store::Reader<lab::EventEvidence>(run.file())) totals[row.kind] += row.count;
+  }
   return totals;
 }
 

@@ -12,12 +12,15 @@
 #include "explain/explain.h"
 #include "gear/wire_contract.h"
 #include "observe/capture.h"
+#include "results/evidence_rows.h"
 #include "results/report_text.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/cause_findings.h"
 #include "serve/runs/run_entry.h"
 #include "serve/runs/run_events.h"
 #include "serve/runs/run_lab.h"
+#include "store/rows/run_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -41,15 +44,12 @@ Json evidence_row(std::string text, Json time_ps, Json packet, Json port) {
 }
 
 void add_expectations(OpenRun& run, Json& list) {
-  lab::SqliteRows rows(run.file(), "SELECT what, min, max, value FROM expectation WHERE met = 0 ORDER BY rowid");
-  while (rows.next()) {
-    const auto bound = [&](int column) {
-      return rows.is_null(column) ? std::nullopt : std::optional(rows.real(column));
-    };
-    Json each = finding(
-        "error", "expect", "expectation",
-        fmt::format("{} is {}, expected {}", rows.text(0), rows.is_null(3) ? "not there" : number_text(rows.real(3)),
-                    lab::range_text(bound(1), bound(2))));
+  for (const store::ExpectationRow& row :
+       store::Reader<store::ExpectationRow>(run.file(), "WHERE met = 0 ORDER BY rowid")) {
+    Json each =
+        finding("error", "expect", "expectation",
+                fmt::format("{} is {}, expected {}", row.what, row.value ? number_text(*row.value) : "not there",
+                            lab::range_text(row.min, row.max)));
     each["cause"] = run.text("headline");
     list.push_back(std::move(each));
   }
@@ -139,19 +139,16 @@ void add_analysis_findings(const analyze::Analysis& analysis, Json& list) {
 
 // The contents of the results, independent of findings.
 void say_results(OpenRun& run, Json& looked_at) {
-  const auto count_of = [&](const char* query) {
-    lab::SqliteRows rows(run.file(), query);
-    return rows.next() ? static_cast<std::uint64_t>(rows.integer(0)) : 0;
-  };
-  const std::uint64_t expected = count_of("SELECT count(*) FROM expectation");
+  store::SqliteFile& file = run.file();
+  const std::uint64_t expected = store::count_rows<store::ExpectationRow>(file);
   looked_at.push_back(expected == 0
                           ? "expectations: the lab has none"
                           : fmt::format("expectations: {} of {} met",
-                                        count_of("SELECT count(*) FROM expectation WHERE met = 1"), expected));
+                                        store::count_rows<store::ExpectationRow>(file, "WHERE met = 1"), expected));
   looked_at.push_back(fmt::format("results: {}, {}, {} with their counters",
-                                  counted(count_of("SELECT count(*) FROM workload"), "workload"),
-                                  counted(count_of("SELECT count(*) FROM sender"), "sender"),
-                                  counted(count_of("SELECT count(*) FROM port"), "port")));
+                                  counted(store::count_rows<lab::WorkloadEvidence>(file), "workload"),
+                                  counted(store::count_rows<lab::SenderEvidence>(file), "sender"),
+                                  counted(store::count_rows<store::PortRow>(file), "port")));
   std::string events;
   for (const auto& [kind, count] : event_totals(run)) {
     if (count > 0) events += fmt::format("{} {} {}", events.empty() ? "" : ",", count, kind);

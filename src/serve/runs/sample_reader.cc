@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "results/series.h"
+#include "store/series.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -22,13 +23,12 @@ SampleRange samples_in(const OpenRun& run, const TimeWindow& window) {
   return range;
 }
 
-void put_block(const SampleRange& range, std::int64_t first_sample, std::int64_t count,
-               std::span<const std::uint8_t> data, std::vector<std::int64_t>& out) {
-  if (count < 0 || count > lab::kBlockSamples || first_sample < 0)
+void put_block(const SampleRange& range, const store::BlockRow& block, std::vector<std::int64_t>& out) {
+  if (block.count > store::kBlockSamples || block.first_sample > static_cast<std::uint64_t>(INT64_MAX))
     throw std::runtime_error("a damaged block of samples");
-  const auto values = lab::decode_block(data, static_cast<std::uint32_t>(count));
+  const auto values = store::decode_block(block.data, static_cast<std::uint32_t>(block.count));
   if (!values) throw std::runtime_error("a damaged block of samples");
-  const auto first = static_cast<std::uint64_t>(first_sample);
+  const std::uint64_t first = block.first_sample;
   const std::uint64_t from = std::max(first, range.first);
   const std::uint64_t to = std::min(first + values->size(), range.first + range.count);
   if (from < to)
@@ -39,12 +39,11 @@ void put_block(const SampleRange& range, std::int64_t first_sample, std::int64_t
 std::vector<std::int64_t> read_samples(OpenRun& run, std::int64_t series_id, const SampleRange& range) {
   std::vector<std::int64_t> out(range.count);
   // The index is (series_id, first_sample).
-  lab::SqliteRows blocks(run.file(),
-                         "SELECT first_sample, count, data FROM block WHERE series_id = ? AND first_sample > ? AND "
-                         "first_sample < ? ORDER BY first_sample");
   const auto first = static_cast<std::int64_t>(range.first), count = static_cast<std::int64_t>(range.count);
-  blocks.bind(series_id, first - static_cast<std::int64_t>(lab::kBlockSamples), first + count);
-  while (blocks.next()) put_block(range, blocks.integer(0), blocks.integer(1), blocks.blob(2), out);
+  for (const store::BlockRow& block : store::Reader<store::BlockRow>(
+           run.file(), "WHERE series_id = ? AND first_sample > ? AND first_sample < ? ORDER BY first_sample", series_id,
+           first - static_cast<std::int64_t>(store::kBlockSamples), first + count))
+    put_block(range, block, out);
   return out;
 }
 

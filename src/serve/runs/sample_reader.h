@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "serve/runs/open_run.h"
+#include "store/rows/run_rows.h"
 
 namespace weft::serve {
 
@@ -19,8 +20,7 @@ SampleRange samples_in(const OpenRun& run, const TimeWindow& window);
 
 // Puts the samples of one block that lie in `range` into `out`, which has range.count of them. Throws on bytes that are
 // no block.
-void put_block(const SampleRange& range, std::int64_t first_sample, std::int64_t count,
-               std::span<const std::uint8_t> data, std::vector<std::int64_t>& out);
+void put_block(const SampleRange& range, const store::BlockRow& block, std::vector<std::int64_t>& out);
 
 // All of one series; samples that are in no block are 0.
 std::vector<std::int64_t> read_samples(OpenRun& run, std::int64_t series_id, const SampleRange& range);

@@ -6,7 +6,10 @@
 
 #include "export/series_filter.h"
 #include "serve/http/json_answer.h"
+#include "serve/runs/api_rows.h"
 #include "serve/runs/sample_reader.h"
+#include "store/json_row.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -18,13 +21,6 @@ constexpr std::uint64_t kMostReadSamples = 200'000'000;  // read for one answer:
 constexpr std::size_t kMostPatterns = 400;
 constexpr std::uint64_t kMostPoints = 2'000'000;  // of all series of an answer together
 
-constexpr const char* kSelectSeries =
-    "SELECT id, node, port, class, metric, unit, interval_ps, most, last FROM series ORDER BY id";
-
-exports::SeriesInfo info_of(const lab::SqliteRows& rows) {
-  return {rows.integer(0), rows.text(1), rows.text(2), rows.integer(3), rows.text(4), rows.text(5), rows.integer(6)};
-}
-
 // True for counters from the start of the run, false for gauges.
 bool is_counter(const std::string& metric) {
   static constexpr std::string_view kGauges[] = {"queue_B", "group_B", "xoff_B", "buffer_B", "headroom_B", "rate_bps"};
@@ -32,20 +28,15 @@ bool is_counter(const std::string& metric) {
 }
 
 Response list_series(OpenRun& run) {
-  Json list = Json::array();
-  lab::SqliteRows rows(run.file(), kSelectSeries);
-  while (rows.next()) {
-    const exports::SeriesInfo each = info_of(rows);
-    list.push_back({{"id", exports::series_name(each)},
-                    {"node", each.node},
-                    {"port", each.port},
-                    {"class", each.class_},
-                    {"metric", each.metric},
-                    {"unit", each.unit},
-                    {"most", rows.integer(7)},
-                    {"last", rows.integer(8)}});
-  }
-  return json_answer(Json{{"series", list}});
+  std::vector<SeriesEntry> list;
+  for (const store::SeriesRow& each : store::Reader<store::SeriesRow>(run.file()))
+    list.push_back(
+        {exports::series_name(each), each.node, each.port, each.class_, each.metric, each.unit, each.most, each.last});
+  store::JsonText text;
+  text.open('{');
+  store::add_list(text, "series", list);
+  text.close('}');
+  return json_answer(text);
 }
 
 // Names are found at once; patterns are tried one by one.
@@ -156,14 +147,12 @@ Response series_data(const Request& request, OpenRun& run) {
   const SampleRange range = samples_in(run, *window);
   std::vector<exports::SeriesInfo> wanted;
   std::size_t left_out = 0;
-  lab::SqliteRows rows(run.file(), kSelectSeries);
-  while (rows.next()) {
-    exports::SeriesInfo each = info_of(rows);
+  for (const exports::SeriesInfo& each : store::Reader<store::SeriesRow>(run.file())) {
     if (!patterns.has(each)) continue;
     if (wanted.size() >= kMostSeries || (wanted.size() + 1) * range.count > kMostReadSamples) {
       ++left_out;
     } else {
-      wanted.push_back(std::move(each));
+      wanted.push_back(each);
     }
   }
   const std::uint64_t shown = std::min<std::uint64_t>(static_cast<std::uint64_t>(*points),

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <vector>
 
 #include "base/figures.h"
@@ -15,6 +16,9 @@
 #include "base/plural.h"
 #include "results/report_text.h"
 #include "serve/http/bounded_json.h"
+#include "store/rows/flow_rows.h"
+#include "store/rows/workload_rows.h"
+#include "store/table.h"
 
 namespace weft::serve {
 
@@ -99,7 +103,7 @@ std::string summary_of_job(const SummaryJson& job) {
 }
 
 // Part of results.json before its ports: the workloads. The rest may be hundreds of megabytes. Its keys stand on
-// lines of their own (results/json_stream.h); in strings a new line is escaped.
+// lines of their own (store/json_stream.h); in strings a new line is escaped.
 std::string text_before_ports(const std::string& path) {
   constexpr std::string_view kPorts = ",\n  \"ports\": [";
   constexpr std::size_t kPiece_B = std::size_t{1} << 20;
@@ -129,58 +133,76 @@ SummaryJson read_workloads(const std::string& directory) {
 using Summaries = std::map<std::string, std::string>;
 
 void add_flows(OpenRun& run, Summaries& out) {
-  if (!run.has_table("flow")) return;
-  lab::SqliteRows rows(
-      run.file(),
-      "SELECT workload, count(*), coalesce(sum(state = 'done'), 0), coalesce(max(fct_ps), 0) FROM flow "
-      "GROUP BY workload");
-  while (rows.next()) {
-    std::string& text = out[rows.text(0)];
-    text = fmt::format("{} of {} done", rows.integer(2), counted(static_cast<std::uint64_t>(rows.integer(1)), "flow"));
-    if (rows.integer(2) > 0) text += ", the slowest in " + time_text(rows.integer(3));
+  struct Done {
+    std::uint64_t flows = 0, done = 0;
+    Time_ps slowest_ps = 0;
+  };
+  std::map<std::string, Done> all;
+  using Flow = store::FlowRow;
+  for (const Flow& row : store::Reader<Flow, &Flow::workload, &Flow::state, &Flow::fct_ps>(run.file())) {
+    Done& each = all[row.workload];
+    ++each.flows;
+    each.done += row.state == "done" ? 1 : 0;
+    each.slowest_ps = std::max(each.slowest_ps, row.fct_ps.value_or(0));
+  }
+  for (const auto& [workload, each] : all) {
+    std::string& text = out[workload];
+    text = fmt::format("{} of {} done", each.done, counted(each.flows, "flow"));
+    if (each.done > 0) text += ", the slowest in " + time_text(each.slowest_ps);
   }
 }
 
 void add_nccl(OpenRun& run, Summaries& out) {
-  if (!run.has_table("nccl_row")) return;
-  // SQLite takes size_B from the row of the maximum.
-  lab::SqliteRows rows(run.file(),
-                       "SELECT workload, max(busbw_GBps), size_B, count(DISTINCT size_B), sum(wrong) FROM nccl_row "
-                       "WHERE in_place = 0 GROUP BY workload");
-  while (rows.next()) {
-    std::string& text = out[rows.text(0)];
-    text = fmt::format("busbw {}/s at {}", size_text(rows.real(1) * 1e9),
-                       message_size_text(static_cast<std::uint64_t>(rows.integer(2))));
-    if (rows.integer(3) > 1) text += fmt::format(", the most of {} sizes", rows.integer(3));
-    if (rows.integer(4) > 0) text += fmt::format("; {} wrong", rows.integer(4));
+  struct Best {
+    store::NcclRow row;
+    std::set<std::uint64_t> sizes;
+    std::uint64_t wrong = 0;
+  };
+  std::map<std::string, Best> all;
+  for (const store::NcclRow& row : store::Reader<store::NcclRow>(run.file(), "WHERE in_place = 0")) {
+    Best& each = all[row.workload];
+    if (each.sizes.empty() || row.busbw_GBps > each.row.busbw_GBps) each.row = row;
+    each.sizes.insert(row.size_B);
+    each.wrong += row.wrong;
+  }
+  for (const auto& [workload, each] : all) {
+    std::string& text = out[workload];
+    text = fmt::format("busbw {}/s at {}", size_text(each.row.busbw_GBps * 1e9), message_size_text(each.row.size_B));
+    if (each.sizes.size() > 1) text += fmt::format(", the most of {} sizes", each.sizes.size());
+    if (each.wrong > 0) text += fmt::format("; {} wrong", each.wrong);
   }
 }
 
 void add_iperf3(OpenRun& run, Summaries& out) {
-  if (!run.has_table("iperf3_stream")) return;
-  lab::SqliteRows rows(run.file(),
-                       "SELECT workload, count(*), sum(received_bps), sum(retransmits) FROM iperf3_stream GROUP BY "
-                       "workload");
-  while (rows.next()) {
-    out[rows.text(0)] = fmt::format("{} received over {}, {}", rate_text(rows.real(2)),
-                                    counted(static_cast<std::uint64_t>(rows.integer(1)), "stream"),
-                                    counted(static_cast<std::uint64_t>(rows.integer(3)), "retransmit"));
+  struct Sum {
+    std::uint64_t streams = 0, retransmits = 0;
+    double received_bps = 0;
+  };
+  std::map<std::string, Sum> all;
+  for (const store::Iperf3StreamRow& row : store::Reader<store::Iperf3StreamRow>(run.file())) {
+    Sum& each = all[row.workload];
+    ++each.streams;
+    each.retransmits += row.retransmits;
+    each.received_bps += row.received_bps;
   }
+  for (const auto& [workload, each] : all)
+    out[workload] = fmt::format("{} received over {}, {}", rate_text(each.received_bps),
+                                counted(each.streams, "stream"), counted(each.retransmits, "retransmit"));
 }
 
 void add_programs(OpenRun& run, Summaries& out) {
-  if (!run.has_table("program") || !run.has_table("found")) return;
-  lab::SqliteRows programs(run.file(),
-                           "SELECT workload, count(*), coalesce(sum(exit <> 0), 0) FROM program GROUP BY workload");
-  while (programs.next()) {
-    const auto count = static_cast<std::uint64_t>(programs.integer(1));
-    const std::int64_t bad = programs.integer(2);
-    out[programs.text(0)] = counted(count, "program") + (bad > 0 ? fmt::format(", {} failed", bad) : "");
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> all;  // programs, and those that failed
+  using Program = store::ProgramRow;
+  for (const Program& row : store::Reader<Program, &Program::workload, &Program::exit>(run.file())) {
+    ++all[row.workload].first;
+    all[row.workload].second += row.exit != 0 ? 1 : 0;
   }
-  lab::SqliteRows found(run.file(), "SELECT workload, name, value FROM found ORDER BY rowid");
-  while (found.next()) {
-    std::string& text = out[found.text(0)];
-    text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", found.text(1), found.real(2));
+  for (const auto& [workload, count] : all)
+    out[workload] =
+        counted(count.first, "program") + (count.second > 0 ? fmt::format(", {} failed", count.second) : "");
+  for (const store::FoundRow& row : store::Reader<store::FoundRow>(run.file())) {
+    std::string& text = out[row.workload];
+    text += fmt::format("{}{} {:.5g}", text.empty() ? "" : ", ", row.name, row.value.value_or(0));
   }
 }
 

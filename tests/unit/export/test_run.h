@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string>
 
-#include "results/series.h"
-#include "results/sqlite_file.h"
+#include "store/series.h"
+#include "store/sqlite_file.h"
 
 namespace weft::exports {
 
@@ -21,11 +21,6 @@ class TestRun {
     std::string name = testing::TempDir() + "weft-export-XXXXXX";
     root_ = mkdtemp(name.data());
     write_store();
-    write("results.json", R"({"lab": "x", "ports": [
-      {"name": "h0:p0", "device": "mlx5_0", "rate_bps": 100000000000, "hw_counters": {"np_cnp_sent": 5, "out_of_sequence": 2},
-       "ethtool": {"rx_prio3_pause": 7, "tx_vport_rdma_unicast_bytes": 1234}, "weft": {"acks_sent": 9}},
-      {"name": "h1:p0", "device": "mlx5_0", "rate_bps": 100000000000, "hw_counters": {}, "ethtool": {"rx_prio3_pause": 1}}],
-      "switches": [{"name": "leaf0", "ports": [{"name": "swp1", "drops": {"tail \"drop\"": 3}}]}]})");
   }
   ~TestRun() {
     std::error_code ignored;
@@ -43,7 +38,7 @@ class TestRun {
     return out.str();
   }
   void execute(const std::string& sql) const {
-    lab::SqliteFile file_of_run(file("results.sqlite"), lab::SqliteFile::Mode::kCreate);
+    store::SqliteFile file_of_run(file("results.sqlite"), store::SqliteFile::Mode::kCreate);
     file_of_run.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF");
     file_of_run.execute(sql.c_str());
     EXPECT_EQ(file_of_run.error(), "") << sql;
@@ -66,6 +61,15 @@ CREATE TABLE drop_record(node TEXT, time_ps INTEGER, reason TEXT, psn INTEGER);
 INSERT INTO drop_record VALUES('leaf0',5000001,'tail drop',7);
 CREATE TABLE port_class(node TEXT, port TEXT, class INTEGER, tx_packets INTEGER, pause_tx_ps INTEGER, max_queue_B INTEGER);
 INSERT INTO port_class VALUES('leaf0','swp1',3,10,1500000000,4096);
+CREATE TABLE port(node TEXT, name TEXT, device TEXT, peer TEXT, address TEXT, rate_bps INTEGER);
+INSERT INTO port VALUES('h0','p0','mlx5_0','','',100000000000),('h1','p0','mlx5_0','','',100000000000);
+CREATE TABLE counter(node TEXT, port TEXT, device TEXT, "group" TEXT, name TEXT, value INTEGER);
+INSERT INTO counter VALUES('h0','p0','mlx5_0','hw_counters','np_cnp_sent',5),
+  ('h0','p0','mlx5_0','hw_counters','out_of_sequence',2),('h0','p0','mlx5_0','ethtool','rx_prio3_pause',7),
+  ('h0','p0','mlx5_0','ethtool','tx_vport_rdma_unicast_bytes',1234),('h0','p0','mlx5_0','weft','acks_sent',9),
+  ('h1','p0','mlx5_0','ethtool','rx_prio3_pause',1);
+CREATE TABLE port_drop(node TEXT, port TEXT, reason TEXT, packets INTEGER);
+INSERT INTO port_drop VALUES('leaf0','swp1','tail "drop"',3);
 CREATE TABLE "odd "" name"("a column" TEXT, time_ps INTEGER, bytes BLOB);
 INSERT INTO "odd "" name" VALUES('line
 break', 6000000, x'00');
@@ -75,15 +79,15 @@ INSERT INTO series VALUES(1,'leaf0','swp1',3,'queue_B','B',10000000),(2,'h0','p0
   (3,'leaf0','swp1',3,'pause_tx_ps','ps',10000000);
 )");
     for (int id = 1; id <= 3; ++id) {
-      lab::SeriesEncoder encoder;
+      store::SeriesEncoder encoder;
       for (std::int64_t value : id == 1 ? std::vector<std::int64_t>{0, 500, 500, -3, 0}
                                         : std::vector<std::int64_t>{0, 1, 2, 2, std::int64_t{1} << 40})
         encoder.add(value);
       encoder.finish();
-      lab::SqliteFile file_of_run(file("results.sqlite"), lab::SqliteFile::Mode::kCreate);
+      store::SqliteFile file_of_run(file("results.sqlite"), store::SqliteFile::Mode::kCreate);
       file_of_run.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF");
-      lab::SqliteRows rows(file_of_run, "INSERT INTO block VALUES(?,?,?,?,?)");
-      for (const lab::SeriesBlock& block : encoder.blocks())
+      store::SqliteRows rows(file_of_run, "INSERT INTO block VALUES(?,?,?,?,?)");
+      for (const store::SeriesBlock& block : encoder.blocks())
         rows.add(id, block.first_sample, block.count, "delta-zigzag-varint-zero-runs", block.data);
     }
   }

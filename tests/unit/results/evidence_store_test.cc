@@ -20,15 +20,15 @@ class EvidenceStore : public testing::Test {
 
   void write(const Evidence& evidence) {
     std::filesystem::remove(path_);
-    SqliteFile file(path_, SqliteFile::Mode::kCreate);
+    store::SqliteFile file(path_, store::SqliteFile::Mode::kCreate);
     file.execute("CREATE TABLE run(key TEXT, value TEXT)");
     write_evidence(file, evidence);
     EXPECT_EQ(file.error(), "");
   }
   // All values of the rows, one line each.
   std::string rows_of(const std::string& sql, int columns) {
-    SqliteFile file(path_, SqliteFile::Mode::kRead);
-    SqliteRows rows(file, sql.c_str());
+    store::SqliteFile file(path_, store::SqliteFile::Mode::kRead);
+    store::SqliteRows rows(file, sql.c_str());
     std::string out;
     while (rows.next()) {
       for (int i = 0; i < columns; ++i) out += (i == 0 ? "" : "|") + rows.text(i);

@@ -10,7 +10,7 @@
 #include "results/class_quantities.h"
 #include "results/report.h"
 #include "results/results_json.h"
-#include "results/sqlite_file.h"
+#include "store/sqlite_file.h"
 #include "support/fabric_lab.h"
 #include "world/runner.h"
 
@@ -107,7 +107,7 @@ TEST_F(ResultsStore, ClassesMatchJson) {
   const auto json = nlohmann::json::parse(results_json(fabric.lab, result));
   const auto& port = json.at("switches").at(0).at("ports").at(0);
   ASSERT_EQ(port.at("name"), "swp1");
-  SqliteFile file(path("a"), SqliteFile::Mode::kRead);
+  store::SqliteFile file(path("a"), store::SqliteFile::Mode::kRead);
   std::size_t checked = 0;
   ASSERT_EQ(port.at("classes").size(), 8U);
   const auto& counted = port.at("classes").at(3);
@@ -115,18 +115,18 @@ TEST_F(ResultsStore, ClassesMatchJson) {
   for (const ClassQuantity& quantity : class_quantities()) {
     const std::string name(quantity.name);
     const std::string sql = "SELECT " + name + " FROM port_class WHERE node='leaf0' AND port='swp1' AND class=3";
-    SqliteRows row(file, sql.c_str());
+    store::SqliteRows row(file, sql.c_str());
     ASSERT_TRUE(row.next()) << name << ": " << file.error();
     EXPECT_EQ(row.integer(0), counted.at(name).get<std::int64_t>()) << name;
     ++checked;
   }
   EXPECT_EQ(checked, 19u);
   EXPECT_GT(counted.at("tx_packets"), 0);
-  SqliteRows nic(file, "SELECT tx_packets, max_queue_B IS NULL FROM port_class WHERE node='h1' AND class=3");
+  store::SqliteRows nic(file, "SELECT tx_packets, max_queue_B IS NULL FROM port_class WHERE node='h1' AND class=3");
   ASSERT_TRUE(nic.next());
   EXPECT_EQ(nic.integer(0), static_cast<std::int64_t>(result.ports[1].counters.priorities[3].tx.packets));
   EXPECT_EQ(nic.integer(1), 1);
-  SqliteRows idle(file, "SELECT count(*) FROM port_class WHERE node='h1'");
+  store::SqliteRows idle(file, "SELECT count(*) FROM port_class WHERE node='h1'");
   ASSERT_TRUE(idle.next());
   EXPECT_EQ(idle.integer(0), 1) << "classes of which nothing was counted are left out";
 }

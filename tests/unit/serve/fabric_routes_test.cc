@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "results/sqlite_file.h"
 #include "serve/runs/activity.h"
+#include "store/sqlite_file.h"
 #include "unit/serve/served_run.h"
 
 namespace weft::serve {
@@ -49,8 +49,8 @@ TEST(FabricRoutes, DrawsNodesCablesAndThresholds) {
   for (const auto& each : fabric["groups"]) EXPECT_EQ(each["class"], 3);
   const auto& group = fabric["groups"][0];
   // The limit that the switch itself kept: nobody held more in the shared pool.
-  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
-  lab::SqliteRows rows(file, "SELECT max(max_shared_B) FROM port_class WHERE node = 'leaf0'");
+  store::SqliteFile file(served.directory("one") + "/results.sqlite", store::SqliteFile::Mode::kRead);
+  store::SqliteRows rows(file, "SELECT max(max_shared_B) FROM port_class WHERE node = 'leaf0'");
   ASSERT_TRUE(rows.next());
   EXPECT_LE(rows.integer(0), group["xoff_B"].get<std::int64_t>());
   EXPECT_LE(group["xon_B"], group["xoff_B"]);
@@ -116,8 +116,8 @@ TEST(FabricRoutes, ActivityAddsUpToCounters) {
   const auto used = words_of(activity["used"]);
   const auto paused = from_base64(activity["paused"]), queue = from_base64(activity["queue"]);
   ASSERT_EQ(used.size(), activity["ports"].size() * 200);
-  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
-  lab::SqliteRows rows(file, "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
+  store::SqliteFile file(served.directory("one") + "/results.sqlite", store::SqliteFile::Mode::kRead);
+  store::SqliteRows rows(file, "SELECT port, rate_bps, line_B, paused_ps, max_queue_B FROM link ORDER BY rowid");
   const double end_ps = activity["to_ps"];
   std::size_t port = 0;
   for (; rows.next(); ++port) {

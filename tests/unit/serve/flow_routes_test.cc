@@ -56,13 +56,13 @@ TEST(FlowRoutes, FlowsBeginAfterStartOfWorkload) {
   lab.erase(lab.find("expect:"));
   served.run("one", lab);
   const auto table = served.get("/api/runs/one/flows");
-  lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kRead);
+  store::SqliteFile file(served.directory("one") + "/results.sqlite", store::SqliteFile::Mode::kRead);
   ASSERT_EQ(table["id"].size(), 18u);
   for (std::size_t i = 0; i < 18; ++i) {
     const std::string id = table["id"][i];
-    lab::SqliteRows first(file,
-                          "SELECT s.first_ps FROM flow_sender f JOIN sender s ON s.id = f.sender WHERE f.workload || "
-                          "'/' || f.number = ?");
+    store::SqliteRows first(file,
+                            "SELECT s.first_ps FROM flow_sender f JOIN sender s ON s.id = f.sender WHERE f.workload || "
+                            "'/' || f.number = ?");
     first.bind(id);
     ASSERT_TRUE(first.next()) << id;
     EXPECT_GE(table["start_ps"][i], id.starts_with("late") ? 2'000'000'000 : 0) << id;
@@ -143,7 +143,7 @@ TEST(FlowRoutes, LatencyOfOlderRunIsNull) {
   ServedRuns served;
   served.run("one", kIncastLab);
   {
-    lab::SqliteFile file(served.directory("one") + "/results.sqlite", lab::SqliteFile::Mode::kCreate);
+    store::SqliteFile file(served.directory("one") + "/results.sqlite", store::SqliteFile::Mode::kCreate);
     file.execute("DROP TABLE flow_latency; DROP TABLE workload_latency; DROP TABLE latency_bucket;");
     ASSERT_EQ(file.error(), "");
   }

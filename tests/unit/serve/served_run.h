@@ -13,9 +13,9 @@
 #include "labfile/reader.h"
 #include "results/results_json.h"
 #include "results/results_store.h"
-#include "results/sqlite_file.h"
 #include "serve/run_data_routes.h"
 #include "serve/tasks/remove_route.h"
+#include "store/sqlite_file.h"
 #include "world/runner.h"
 
 namespace weft::serve {

@@ -16,10 +16,10 @@ support::FabricLab sampled_flows(std::uint64_t size_B, std::optional<Time_ps> sa
   return fabric;
 }
 
-std::vector<std::int64_t> values_of(const SeriesSet& set, const Series& series) {
+std::vector<std::int64_t> values_of(const store::SeriesSet& set, const store::Series& series) {
   std::vector<std::int64_t> values(set.samples);
-  for (const SeriesBlock& block : series.encoder.blocks()) {
-    const auto part = decode_block(block.data, block.count);
+  for (const store::SeriesBlock& block : series.encoder.blocks()) {
+    const auto part = store::decode_block(block.data, block.count);
     EXPECT_TRUE(part);
     std::copy(part->begin(), part->end(), values.begin() + static_cast<std::ptrdiff_t>(block.first_sample));
   }

@@ -1,11 +1,11 @@
-#include "results/sqlite_file.h"
+#include "store/sqlite_file.h"
 
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
 
-namespace weft::lab {
+namespace weft::store {
 
 namespace {
 
@@ -87,6 +87,10 @@ void SqliteRows::insert() {
   sqlite3_reset(statement_);
 }
 
+void SqliteRows::reset() {
+  sqlite3_reset(statement_);
+}
+
 bool SqliteRows::next() {
   if (statement_ == nullptr || !file_.error_.empty()) return false;
   int code = sqlite3_step(statement_);
@@ -160,10 +164,16 @@ void SqliteRows::put_blob(int index, const std::vector<std::uint8_t>& value) {
     file_.note(sqlite3_bind_blob64(statement_, index, value.data(), value.size(), SQLITE_STATIC));
 }
 
+bool has_table(SqliteFile& file, std::string_view table) {
+  SqliteRows rows(file, "SELECT 1 FROM sqlite_master WHERE type='table' AND name=?");
+  rows.bind(table);
+  return rows.next();
+}
+
 bool has_column(SqliteFile& file, std::string_view table, std::string_view column) {
   SqliteRows rows(file, "SELECT 1 FROM pragma_table_info(?) WHERE name=?");
   rows.bind(table, column);
   return rows.next();
 }
 
-}  // namespace weft::lab
+}  // namespace weft::store

@@ -8,7 +8,10 @@
 #include <string_view>
 #include <utility>
 
-namespace weft::lab {
+namespace weft::store {
+
+// To so many decimal places, so that files compare byte by byte on every machine.
+double rounded(double value, int places);
 
 class JsonText {
  public:
@@ -27,6 +30,11 @@ class JsonText {
   void add(std::string_view key, const Value& value) {
     name(key);
     put(value);
+  }
+  // A value that is JSON already.
+  void add_json(std::string_view key, std::string_view json) {
+    name(key);
+    text_ += json;
   }
   template <class Value>
   void item(const Value& value) {
@@ -69,4 +77,4 @@ class JsonText {
   bool first_ = true;
 };
 
-}  // namespace weft::lab
+}  // namespace weft::store

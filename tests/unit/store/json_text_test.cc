@@ -1,4 +1,4 @@
-#include "results/json_text.h"
+#include "store/json_text.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace weft::lab {
+namespace weft::store {
 namespace {
 
 // The same bytes as a tree would give.
@@ -59,4 +59,4 @@ TEST(JsonText, MatchesDump) {
 }
 
 }  // namespace
-}  // namespace weft::lab
+}  // namespace weft::store

@@ -1,11 +1,11 @@
-#include "results/series.h"
+#include "store/series.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <limits>
 
-namespace weft::lab {
+namespace weft::store {
 namespace {
 
 std::vector<std::int64_t> decoded(const SeriesEncoder& encoder) {
@@ -71,4 +71,4 @@ TEST(Series, RejectsDamagedBlocks) {
 }
 
 }  // namespace
-}  // namespace weft::lab
+}  // namespace weft::store

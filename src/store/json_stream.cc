@@ -1,8 +1,8 @@
-#include "results/json_stream.h"
+#include "store/json_stream.h"
 
 #include <utility>
 
-namespace weft::lab {
+namespace weft::store {
 
 void JsonStream::value(std::string_view key, std::string_view json) {
   sink_(begin(key).append(json));
@@ -37,4 +37,4 @@ std::string& JsonStream::begin(std::string_view key) {
   return text_;
 }
 
-}  // namespace weft::lab
+}  // namespace weft::store

@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 
-namespace weft::lab {
+namespace weft::store {
 
 // What a flow did with its time from its start, in the order of nic::SenderRecord::times; the last is all of PCIe.
 inline constexpr const char* kSenderMetrics[] = {"sending_ps", "port_busy_ps",  "start_ps",        "no_work_ps",
@@ -77,4 +77,4 @@ struct SeriesSet {
   std::vector<Series> series;  // without those that are zero throughout
 };
 
-}  // namespace weft::lab
+}  // namespace weft::store

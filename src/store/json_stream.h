@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft::lab {
+namespace weft::store {
 
 using TextSink = std::function<void(std::string_view)>;
 
@@ -33,4 +33,4 @@ class JsonStream {
   bool first_ = true;
 };
 
-}  // namespace weft::lab
+}  // namespace weft::store

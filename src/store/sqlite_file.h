@@ -17,7 +17,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace weft::lab {
+namespace weft::store {
 
 class SqliteFile {
  public:
@@ -46,7 +46,8 @@ class SqliteFile {
   std::int64_t most_integer_ = 0;  // 0: any
 };
 
-// Files of older versions lack columns.
+// Files of older versions lack tables and columns.
+bool has_table(SqliteFile& file, std::string_view table);
 bool has_column(SqliteFile& file, std::string_view table, std::string_view column);
 
 class SqliteRows {
@@ -74,15 +75,6 @@ class SqliteRows {
     for (std::size_t i = 0; i < more.size(); ++i) put(static_cast<int>(sizeof...(values) + i + 1), more[i]);
     insert();
   }
-  // The next row of a SELECT, and its columns.
-  bool next();
-  std::int64_t integer(int column) const;
-  double real(int column) const;
-  bool is_null(int column) const;
-  std::string text(int column) const;
-  std::span<const std::uint8_t> blob(int column) const;
-
- private:
   template <typename Value>
   void put(int index, const Value& value) {
     if constexpr (std::is_integral_v<Value>) {
@@ -105,12 +97,45 @@ class SqliteRows {
       put_null(index);
     }
   }
+  void insert();
+  // The next row of a SELECT, and its columns.
+  bool next();
+  void reset();
+  // A column by its type; NULL is `otherwise`.
+  template <typename Value>
+  void get(int column, Value& value, const Value& otherwise) const {
+    if (is_null(column)) {
+      value = otherwise;
+    } else if constexpr (std::is_same_v<Value, bool>) {
+      value = integer(column) != 0;
+    } else if constexpr (std::is_integral_v<Value>) {
+      value = static_cast<Value>(integer(column));
+    } else if constexpr (std::is_same_v<Value, double>) {
+      value = real(column);
+    } else if constexpr (std::is_same_v<Value, std::string>) {
+      value = text(column);
+    } else {
+      const std::span<const std::uint8_t> bytes = blob(column);
+      value.assign(bytes.begin(), bytes.end());
+    }
+  }
+  template <typename Value>
+  void get(int column, std::optional<Value>& value, const std::optional<Value>& otherwise) const {
+    value = otherwise;
+    if (!is_null(column)) get(column, value.emplace(), Value());
+  }
+  std::int64_t integer(int column) const;
+  double real(int column) const;
+  bool is_null(int column) const;
+  std::string text(int column) const;
+  std::span<const std::uint8_t> blob(int column) const;
+
+ private:
   void put_integer(int index, std::int64_t value);
   void put_real(int index, double value);
   void put_null(int index);
   void put_text(int index, std::string_view value);
   void put_blob(int index, const std::vector<std::uint8_t>& value);
-  void insert();
   bool row_is_possible();
   bool take(std::size_t size_B) const;
 
@@ -120,4 +145,4 @@ class SqliteRows {
   mutable std::uint64_t taken_B_ = 0;
 };
 
-}  // namespace weft::lab
+}  // namespace weft::store

@@ -1,11 +1,17 @@
-#include "results/json_text.h"
+#include "store/json_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace weft::lab {
+namespace weft::store {
+
+double rounded(double value, int places) {
+  const double scale = std::pow(10.0, places);
+  return std::round(value * scale) / scale;
+}
 
 void JsonText::name(std::string_view key) {
   separate();
@@ -36,4 +42,4 @@ void JsonText::put_signed(long long value) {
   text_.append(digits.data(), digits.size());
 }
 
-}  // namespace weft::lab
+}  // namespace weft::store

@@ -1,8 +1,8 @@
-#include "results/series.h"
+#include "store/series.h"
 
 #include <algorithm>
 
-namespace weft::lab {
+namespace weft::store {
 
 namespace {
 
@@ -102,4 +102,4 @@ std::optional<std::vector<std::int64_t>> decode_block(std::span<const std::uint8
   return values;
 }
 
-}  // namespace weft::lab
+}  // namespace weft::store

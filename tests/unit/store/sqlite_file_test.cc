@@ -1,11 +1,11 @@
-#include "results/sqlite_file.h"
+#include "store/sqlite_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
 
-namespace weft::lab {
+namespace weft::store {
 namespace {
 
 // A file that someone else wrote, with these statements.
@@ -74,4 +74,4 @@ TEST_F(SqliteFileTest, IntegersBeyondLimit) {
 }
 
 }  // namespace
-}  // namespace weft::lab
+}  // namespace weft::store
