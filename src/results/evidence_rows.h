@@ -255,7 +255,7 @@ struct SettingDifferenceRow {
 template <>
 inline constexpr Table table<SettingDifferenceRow>{
     "setting_difference",
-    "devices that were told something else than the lab's contract, a row for each device "
+    "devices that are set to something else than the lab's contract, a row for each device "
     "([explain.md](explain.md#settings-that-differ))"};
 template <>
 inline constexpr auto columns<SettingDifferenceRow> = std::tuple{

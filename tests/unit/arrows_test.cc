@@ -115,9 +115,10 @@ const std::vector<Module>& rooms() {
       {"live/view", {"live/protocol", "live/os", "live/verbs", "live/cm"}},
       {"live/control", {"live/protocol", "live/os"}},
       {"serve/http", {}},
-      {"serve/runs", {"serve/http"}},
+      {"serve/api", {}},
+      {"serve/runs", {"serve/http", "serve/api"}},
       {"serve/packets", {"serve/http", "serve/runs"}},
-      {"serve/jobs", {"serve/http", "serve/runs"}},
+      {"serve/jobs", {"serve/http", "serve/api", "serve/runs"}},
       {"serve/tasks", {"serve/http", "serve/runs"}},
       {"serve/worlds", {"serve/http"}}};
   return all;

@@ -9,11 +9,11 @@
 
 #include "base/files.h"
 #include "results/evidence_rows.h"
+#include "serve/api/api_rows.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
 #include "serve/jobs/job_slices.h"
 #include "serve/jobs/run_collectives.h"
-#include "serve/runs/api_rows.h"
 #include "store/json_row.h"
 #include "store/rows/workload_rows.h"
 #include "store/table.h"

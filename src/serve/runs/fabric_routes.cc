@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "serve/api/api_rows.h"
 #include "serve/http/json_answer.h"
 #include "serve/runs/activity.h"
-#include "serve/runs/api_rows.h"
 #include "serve/runs/open_run.h"
 #include "store/json_row.h"
 #include "store/rows/fabric_rows.h"

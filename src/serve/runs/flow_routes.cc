@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "results/evidence_rows.h"
+#include "serve/api/api_rows.h"
 #include "serve/http/json_answer.h"
-#include "serve/runs/api_rows.h"
 #include "serve/runs/flow_names.h"
 #include "serve/runs/flow_summary.h"
 #include "serve/runs/latency_rows.h"

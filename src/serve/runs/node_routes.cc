@@ -6,9 +6,9 @@
 
 #include "results/counters/counters_text.h"
 #include "results/qos/qos_text.h"
+#include "serve/api/api_rows.h"
 #include "serve/http/bounded_json.h"
 #include "serve/http/json_answer.h"
-#include "serve/runs/api_rows.h"
 #include "serve/runs/open_run.h"
 #include "serve/runs/run_lab.h"
 #include "store/json_row.h"

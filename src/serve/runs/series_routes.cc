@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "export/series_filter.h"
+#include "serve/api/api_rows.h"
 #include "serve/http/json_answer.h"
-#include "serve/runs/api_rows.h"
 #include "serve/runs/sample_reader.h"
 #include "store/json_row.h"
 #include "store/table.h"

@@ -1,4 +1,7 @@
 // The types of the API (docs/api.md). Times are picoseconds from the start of the run, sizes bytes, rates bits per second.
+import type { BusBandwidth, FabricGroup, FabricLink, FabricNode, FabricQueue, JobDelay, JobRank, JobStepTime } from './rows';
+export type { FabricNode, Flows, SeriesEntry } from './rows';
+
 export interface Problem {
   message: string;
   remedy?: string;
@@ -36,19 +39,11 @@ export interface Run extends RunEntry {
   sample_interval_ps: number;
   links: { text: string; view: string; parameters: Record<string, string> }[];
 }
-export interface FabricNode {
-  name: string;
-  kind: 'host' | 'switch' | 'forwarder';
-  model: string;
-  tier: number;
-  pool_B?: number | null; // of switches: the shared pool, and the headroom pool where groups share one
-  headroom_pool_B?: number | null;
-}
 export interface Fabric {
   nodes: FabricNode[];
-  links: { a: string; b: string; rate_bps: number; length_m: number | null }[];
-  queues: { port: string; class: number; ecn_min_B: number; ecn_max_B: number }[]; // of switch ports: the queue that packets leave by
-  groups: { port: string; class: number; xoff_B: number; xon_B: number; headroom_B: number | null }[]; // the priority group that they come in by; XOFF of one that fills the pool alone
+  links: FabricLink[];
+  queues: FabricQueue[]; // of switch ports
+  groups: FabricGroup[];
 }
 // The ports by which flows leave, in the end and until routes changed.
 export interface Paths {
@@ -79,16 +74,6 @@ export interface ActivityTotal {
   received_bps: number[];
   paused_directions: number[];
 }
-export interface SeriesEntry {
-  id: string;
-  node: string;
-  port: string;
-  class: number;
-  metric: string;
-  unit: string;
-  most: number;
-  last: number;
-}
 export interface SeriesData {
   id: string;
   unit: string;
@@ -112,24 +97,6 @@ export interface Events {
   left_out: number;
   not_recorded: number; // of the whole run: the event logs of ports were full
   kinds: Record<string, number>;
-}
-export interface Flows {
-  id: string[];
-  name: string[];
-  workload: string[];
-  source: string[];
-  destination: string[];
-  size_B: (number | null)[];
-  start_ps: (number | null)[];
-  fct_ps: (number | null)[];
-  goodput_bps: (number | null)[];
-  slowdown: (number | null)[];
-  latency_p50_ps: (number | null)[];
-  latency_p99_ps: (number | null)[];
-  retransmitted: number[];
-  cnps: number[];
-  state: string[];
-  bottleneck: string[];
 }
 export interface Distribution {
   count: number;
@@ -208,7 +175,7 @@ export interface Job {
   from_ps: number;
   to_ps: number;
   ranks: number;
-  steps: { from_ps: number; to_ps: number }[];
+  steps: JobStepTime[];
   kinds: string[]; // compute, communication, exposed, wait
   tracks: { rank: number; host: string; name: string }[];
   names: string[];
@@ -216,9 +183,9 @@ export interface Job {
   states: { rank: number[]; kind: number[]; from_ps: number[]; to_ps: number[] };
   left_out: number;
   note: string;
-  rank: { rank: number; host: string; gpu: number; ports: string[]; compute_ps: number; slowed_ps: number; exposed_ps: number; receive_ps: number; late_ps: number }[];
-  busbw: { collective: string; groups: string; size_B: number; count: number; busbw_Bps: number; least_Bps: number; roofline_Bps: number | null; roofline: { name: string; where: string; Bps: number }[]; choice: string }[];
-  stragglers: { who: string; reason: string; lost_us: number }[];
+  rank: JobRank[];
+  busbw: BusBandwidth[];
+  stragglers: JobDelay[];
 }
 export interface Lab {
   path: string;
