@@ -196,6 +196,7 @@ store::FlowRow row_of(const std::string& workload, const Graph& graph, const Flo
   row.state = state_name(own.state);
   if (is_done) row.fct_ps = own.fct_ps();
   if (is_done) row.goodput_bps = own.goodput_bps();
+  if (is_done) row.posted_ps = own.first_post_ps;
   if (flow.slowdown > 0) row.slowdown = flow.slowdown;
   if (own.state == FlowState::kFailed) row.failure = own.failure();
   row.retransmitted_packets = flow.retransmitted_packets;

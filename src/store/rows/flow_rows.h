@@ -57,6 +57,7 @@ struct FlowRow {
   std::optional<double> goodput_bps, slowdown;
   std::optional<std::string> failure;
   std::uint64_t retransmitted_packets = 0, cnps_received = 0;
+  std::optional<Time_ps> posted_ps;
   std::optional<VerdictRow> verdict;
   std::vector<HopRow> telemetry;
 };
@@ -83,6 +84,7 @@ inline constexpr auto columns<FlowRow> = std::tuple{
     Column{"failure", &FlowRow::failure}.json_only(),
     Column{"retransmitted_packets", &FlowRow::retransmitted_packets},
     Column{"cnps_received", &FlowRow::cnps_received},
+    Column{"posted_ps", &FlowRow::posted_ps, "when the CPU got to it, of flows that are done"}.table_only(),
     Column{"verdict", &FlowRow::verdict, "with --why"}.json_only(),
     Column{"telemetry", &FlowRow::telemetry, "by hop"}.json_only(),
 };

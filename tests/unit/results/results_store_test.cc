@@ -10,7 +10,8 @@
 #include "results/class_quantities.h"
 #include "results/report.h"
 #include "results/results_json.h"
-#include "store/sqlite_file.h"
+#include "store/rows/flow_rows.h"
+#include "store/table.h"
 #include "support/fabric_lab.h"
 #include "world/runner.h"
 
@@ -97,6 +98,22 @@ TEST_F(ResultsStore, SeriesEndAtCounterValues) {
   ASSERT_TRUE(stopped.has_value());
   EXPECT_EQ(stopped->samples.back(), result.ports[4].pause_rx_ps[3]);
   EXPECT_GT(stopped->samples.back(), 0);
+}
+
+// A flow waits for the CPU of its host before it is posted, and its completion time has that wait.
+TEST_F(ResultsStore, FlowsArePostedAfterTheirStart) {
+  support::FabricLab fabric = sampled_incast(std::nullopt);
+  const RunResult result = run_lab_to_end(fabric.lab);
+  ASSERT_TRUE(write_results_store(path("a"), fabric.lab, result).has_value());
+  store::SqliteFile file(path("a"), store::SqliteFile::Mode::kRead);
+  std::size_t done = 0;
+  for (const store::FlowRow& flow : store::Reader<store::FlowRow>(file)) {
+    ASSERT_TRUE(flow.fct_ps && flow.posted_ps && flow.start_ps) << flow.number;
+    EXPECT_GE(*flow.posted_ps, *flow.start_ps) << flow.number;
+    EXPECT_LT(*flow.posted_ps, *flow.start_ps + *flow.fct_ps) << flow.number;
+    ++done;
+  }
+  EXPECT_EQ(done, result.workloads.front().as<workload::FlowsOutcome>()->flows.size());
 }
 
 // The same names and values in both files; a NIC has no queue, and says so.
