@@ -19,7 +19,7 @@ Response json_answer(const Json& json) {
   return {200, "application/json", json_text(json), {}, {}};
 }
 
-// What was written member by member.
+// An answer that was written member by member.
 inline Response json_answer(const store::JsonText& json) {
   return {200, "application/json", std::string(json.text()), {}, {}};
 }
