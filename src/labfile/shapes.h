@@ -25,9 +25,9 @@ constexpr Value<void> end_value() {
 }
 // As Linux writes it; empty: none.
 constexpr Value<void> cpu_list_value() {
-  return shaped(
-      R"("anyOf": [{"type": "string", "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"}, {"type": "integer", "minimum": 0}])",
-      "CPUs as Linux lists them");
+  return shaped(R"("anyOf": [{"type": "string", "pattern": "^([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$"}, )"
+                R"({"type": "integer", "minimum": 0}])",
+                "CPUs as Linux lists them");
 }
 
 }  // namespace weft::lab

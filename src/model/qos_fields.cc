@@ -26,10 +26,11 @@ constexpr fields::Bounds kClassNumbers{0, fabric::kClasses - 1}, kDscps{0, 63};
 constexpr fields::Sizes kBufferSizes{0, std::int64_t{1} << 40};
 constexpr fields::Sizes kTimes{kMicrosecond_ps, 3600 * kSecond_ps};
 constexpr std::string_view kOfProfile = "of the profile";
-constexpr std::string_view kClassMap =
-    R"("type": "object", "propertyNames": {"pattern": "^[0-7]$"}, "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 7})";
+constexpr std::string_view kClassMap = R"("type": "object", "propertyNames": {"pattern": "^[0-7]$"}, )"
+                                       R"("additionalProperties": {"type": "integer", "minimum": 0, "maximum": 7})";
 constexpr std::string_view kDscpMap =
-    R"("type": "object", "propertyNames": {"pattern": "^[0-9]{1,2}(-[0-9]{1,2})?$"}, "additionalProperties": {"type": "integer", "minimum": 0, "maximum": 7})";
+    R"("type": "object", "propertyNames": {"pattern": "^[0-9]{1,2}(-[0-9]{1,2})?$"}, )"
+    R"("additionalProperties": {"type": "integer", "minimum": 0, "maximum": 7})";
 constexpr std::string_view kClassList = R"("type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 7})";
 
 constexpr std::string_view kDscpList = R"("type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 63})";

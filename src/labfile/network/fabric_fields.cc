@@ -16,12 +16,15 @@ using fabric::RoutingConfig;
 constexpr std::string_view kExpectMap =
     R"("type": ["object", "null"], "additionalProperties": {"$ref": "#/definitions/expectation"})";
 constexpr std::string_view kNodesMap =
-    R"("type": ["object", "null"], "minProperties": 1, "propertyNames": {"$ref": "#/definitions/name"}, "additionalProperties": {"$ref": "#/definitions/node"})";
+    R"("type": ["object", "null"], "minProperties": 1, "propertyNames": {"$ref": "#/definitions/name"}, )"
+    R"("additionalProperties": {"$ref": "#/definitions/node"})";
 constexpr std::string_view kVia = R"("type": "array", "minItems": 1, "items": {"type": "string"})";
 constexpr std::string_view kFecShape =
-    R"("anyOf": [{"enum": ["auto", "none", "base-r", "rs528", "rs544"]}, {"type": "array", "minItems": 2, "maxItems": 2, "items": {"enum": ["auto", "none", "base-r", "rs528", "rs544"]}}])";
+    R"("anyOf": [{"enum": ["auto", "none", "base-r", "rs528", "rs544"]}, {"type": "array", "minItems": 2, )"
+    R"("maxItems": 2, "items": {"enum": ["auto", "none", "base-r", "rs528", "rs544"]}}])";
 constexpr std::string_view kEndpoints =
-    R"("type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}:[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"})";
+    R"("type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string", )"
+    R"("pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,62}:[A-Za-z0-9][A-Za-z0-9_-]{0,62}$"})";
 constexpr std::string_view kBound =
     R"("anyOf": [{"type": "number"}, {"type": "string", "pattern": "^IBV_WC_[A-Z_]+$"}])";
 

@@ -26,14 +26,16 @@ constexpr fields::Sizes kFlowSizes{1, std::int64_t{1} << 40}, kPeriods{1, 3600 *
 constexpr std::string_view kText = R"("type": "string")";
 constexpr std::string_view kHostList =
     R"("anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}])";
-constexpr std::string_view kEnv =
-    R"("type": "object", "propertyNames": {"pattern": "^NCCL_"}, "additionalProperties": {"type": ["string", "integer", "boolean"]})";
+constexpr std::string_view kEnv = R"("type": "object", "propertyNames": {"pattern": "^NCCL_"}, )"
+                                  R"("additionalProperties": {"type": ["string", "integer", "boolean"]})";
 constexpr std::string_view kEndPairs =
     R"("type": "array", "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "string"}})";
 constexpr std::string_view kCpusOfEnds =
-    R"("anyOf": [{"type": "integer", "minimum": 0, "maximum": 4096}, {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "integer", "minimum": 0, "maximum": 4096}}])";
+    R"("anyOf": [{"type": "integer", "minimum": 0, "maximum": 4096}, {"type": "array", "minItems": 2, )"
+    R"("maxItems": 2, "items": {"type": "integer", "minimum": 0, "maximum": 4096}}])";
 constexpr std::string_view kCommand =
-    R"("anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": ["string", "number", "boolean"]}}])";
+    R"("anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": ["string", )"
+    R"("number", "boolean"]}}])";
 constexpr std::string_view kNames =
     R"("anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}])";
 constexpr std::string_view kVersionShape =
