@@ -94,7 +94,7 @@ constexpr Field<NicModel> kNicFields[] = {
     {"rx_pause_xon", quantity_at<&NicModel::rx_pause_xon_B>(Quantity::kSize, {0, 1 << 30}), kOfModel,
      "and at which it sends XON"},
     {"rx_sustained", quantity_at<&NicModel::rx_sustained_bps>(Quantity::kBitRate, kPeerRate), kOfModel,
-     "what it can receive for ever; 0: the line rate"},
+     "what it can receive all the time; 0: the line rate"},
     {"rx_slow_after", quantity_at<&NicModel::rx_slow_after_ps>(Quantity::kTime, kTime), kOfModel,
      "of more than that, until it becomes slow"},
     {"rx_slow", quantity_at<&NicModel::rx_slow_ps>(Quantity::kTime, kTime), kOfModel, "for so long"},
