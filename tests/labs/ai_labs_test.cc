@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "labfile/reader.h"
+#include "model/workload_metrics.h"
 #include "results/lossless_loss.h"
 #include "results/report.h"
 #include "results/results_json.h"

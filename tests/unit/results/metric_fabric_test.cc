@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "model/metrics.h"
+#include "model/workload_metrics.h"
 #include "results/counters/port_counters.h"
 #include "results/metric_value.h"
 #include "support/fabric_lab.h"
