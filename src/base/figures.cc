@@ -89,6 +89,18 @@ std::string moment(double time_ps, Time_ps span_ps) {
 
 }  // namespace figures
 
+std::string exact_size_text(std::int64_t size_B) {
+  for (const auto& [factor, unit] :
+       {std::pair(1'000'000'000, "GB"), std::pair(1'000'000, "MB"), std::pair(1'000, "kB")}) {
+    if (size_B < factor || size_B % (factor / 1000) != 0) continue;
+    std::string number = fmt::format("{}.{:03}", size_B / factor, size_B % factor / (factor / 1000));
+    while (number.back() == '0') number.pop_back();
+    if (number.back() == '.') number.pop_back();
+    return fmt::format("{} {}", number, unit);
+  }
+  return fmt::format("{} B", size_B);
+}
+
 std::string message_size_text(std::uint64_t size_B) {
   const auto in_units = [&](std::uint64_t base, std::initializer_list<const char*> names) {
     std::uint64_t number = size_B;

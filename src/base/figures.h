@@ -2,6 +2,7 @@
 // findings and the page (web/src/lib/units.ts; tests/data/figures.txt has values with their text for both).
 //
 //   size          buffers, queues, traffic: decimal     "64 B", "150 kB", "14.5 MB"
+//   threshold     a setting of a buffer: to the byte    "150 kB", "33.792 kB"
 //   message size  exact, in the shortest whole unit     "2 B", "64 KiB", "60 GB"
 //   memory        of hosts and virtual machines: binary "512 MiB", "62.8 GiB"
 //   rate          measured or computed                  "40.0 Mb/s", "97.9 Gb/s"
@@ -54,6 +55,8 @@ std::string time_text(Figure auto time_ps, int digits = 3) {
 std::string moment_text(Figure auto time_ps, Time_ps span_ps = kNever_ps) {
   return figures::moment(static_cast<double>(time_ps), span_ps);
 }
+// A threshold or a reserve, to the byte.
+std::string exact_size_text(std::int64_t size_B);
 std::string message_size_text(std::uint64_t size_B);
 std::string memory_text(std::int64_t size_B);
 std::string line_rate_text(std::int64_t rate_bps);

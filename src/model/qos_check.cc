@@ -172,7 +172,7 @@ void QosChecker::check_buffer(const SwitchConfig& device, const QosContract& con
     if (queue.ecn.enabled && queue.ecn.max_B > pool_B) {
       warn(contract.places.queues[i],
            fmt::format("ecn max {} of queue {} is above the pool of {}: {} drops or pauses before it marks all",
-                       format_quantity(queue.ecn.max_B, Quantity::kSize), i, size_text(pool_B), device.model.name),
+                       exact_size_text(queue.ecn.max_B), i, size_text(pool_B), device.model.name),
            "lower max");
     }
   }
@@ -234,11 +234,11 @@ void QosChecker::check_headroom(const LinkConfig& link, const PortRef& port, con
     if (!device.qos.groups[group].lossless || device.ports[port.port].headroom_B[group] >= need_B) continue;
     warn(contract.places.groups[group],
          fmt::format("headroom {} of group {}: {} at {} over {} needs {} for {} B frames",
-                     format_quantity(device.ports[port.port].headroom_B[group], Quantity::kSize), group,
-                     device.model.name, format_quantity(link.rate_bps, Quantity::kBitRate),
+                     exact_size_text(device.ports[port.port].headroom_B[group]), group, device.model.name,
+                     format_quantity(link.rate_bps, Quantity::kBitRate),
                      link.latency_ps ? format_quantity(*link.latency_ps, Quantity::kTime)
                                      : format_quantity(link.length_mm, Quantity::kLength),
-                     format_quantity(need_B, Quantity::kSize), path.max_lossless_B),
+                     exact_size_text(need_B), path.max_lossless_B),
          "lossless packets may be dropped: give the group more headroom");
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/figures.h"
 #include "model/qos_fields.h"
 #include "model/qos_words.h"
 #include "text/units.h"
@@ -46,8 +47,7 @@ std::string pfc_text(FlowControl flow_control, std::uint8_t mask) {
 
 std::string ecn_text(const fabric::EcnRamp& ecn) {
   if (!ecn.enabled) return "off";
-  std::string out = fmt::format("{} to {}, {}", format_quantity(ecn.min_B, Quantity::kSize),
-                                format_quantity(ecn.max_B, Quantity::kSize),
+  std::string out = fmt::format("{} to {}, {}", exact_size_text(ecn.min_B), exact_size_text(ecn.max_B),
                                 format_quantity(ecn.probability_ppb, Quantity::kProbability));
   if (ecn.weight_exponent > 0) out += fmt::format(", average 2^-{}", ecn.weight_exponent);
   if (ecn.at_enqueue) out += ", mark at enqueue";
@@ -98,16 +98,16 @@ std::vector<QosSetting> contract_settings(const fabric::SwitchQos& qos) {
                                     ? fmt::format("dwrr, weight {}", queue.weight)
                                     : std::string("strict"));
     list.add(at + "alpha", fmt::format("{}", queue.alpha_exponent));
-    list.add(at + "reserved", format_quantity(queue.reserved_B, Quantity::kSize));
+    list.add(at + "reserved", exact_size_text(queue.reserved_B));
   }
   for (std::size_t i = 0; i < kClasses; ++i) {
     const fabric::GroupConfig& group = qos.groups[i];
     const std::string at = fmt::format("groups.{}.", i);
     list.add(at + "lossless", std::string_view(group.lossless ? "true" : "false"));
     list.add(at + "alpha", fmt::format("{}", group.alpha_exponent));
-    list.add(at + "reserved", format_quantity(group.reserved_B, Quantity::kSize));
-    list.add(at + "xon", format_quantity(group.xon_B, Quantity::kSize));
-    list.add(at + "xon_offset", format_quantity(group.xon_offset_B, Quantity::kSize));
+    list.add(at + "reserved", exact_size_text(group.reserved_B));
+    list.add(at + "xon", exact_size_text(group.xon_B));
+    list.add(at + "xon_offset", exact_size_text(group.xon_offset_B));
   }
   list.add_dscp_map(qos.priority_of_dscp);
   return list.take();

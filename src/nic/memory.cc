@@ -7,9 +7,18 @@
 
 namespace weft::nic {
 
+namespace {
+
+// Null regions and those of a whole address space map no memory of their own.
+std::uint64_t mapped_B(const MemoryRegion& region) {
+  return region.is_window() || region.length_B == UINT64_MAX ? 0 : region.length_B;
+}
+
+}  // namespace
+
 std::uint32_t MemoryTable::insert(MemoryRegion region) {
   ++changes_;
-  if (registered_B_ != nullptr && !region.is_window()) *registered_B_ += region.length_B;
+  if (registered_B_ != nullptr) *registered_B_ += mapped_B(region);
   if (!free_.empty()) {
     std::uint32_t index = free_.pop();
     WEFT_CHECK(regions_[index].removed, "the place of a region that is registered");
@@ -53,8 +62,8 @@ bool MemoryTable::remove(std::uint32_t key) {
   if (region.is_window()) {
     close(region);
   } else if (registered_B_ != nullptr) {
-    WEFT_CHECK(*registered_B_ >= region.length_B, "more memory is deregistered than registered");
-    *registered_B_ -= region.length_B;
+    WEFT_CHECK(*registered_B_ >= mapped_B(region), "more memory is deregistered than registered");
+    *registered_B_ -= mapped_B(region);
   }
   region = {};
   region.key = key;

@@ -90,7 +90,9 @@ TEST(PlantedTable, NamesInSourcesExist) {
   for (const analyze::FindingKind& kind : analyze::finding_kinds()) kinds.insert(std::string(kind.id));
   for (const analyze::CheckName& check : analyze::check_names()) checks.insert(std::string(check.name));
   std::size_t names = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(WEFT_SOURCE_DIR) + "/src/analyze")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(std::string(WEFT_SOURCE_DIR) + "/src/analyze")) {
+    if (!entry.is_regular_file()) continue;
     const std::string text = support::read_file(entry.path().string());
     for (const std::string& id : test::matches(text, "\"([a-z0-9-]+\\.[a-z0-9-]+)\"", 1)) {
       if (!checks.contains(id.substr(0, id.find('.')))) continue;

@@ -65,9 +65,9 @@ TEST(HeadlineLabs, PauseSentencesHaveBothSizes) {
   ASSERT_FALSE(pfc->why.incidents.empty());
   const lab::Incident& worst = pfc->why.incidents.front();
   ASSERT_EQ(worst.steps.size(), 2U);
-  EXPECT_NE(worst.steps[0].text.find("fills (14 MB)"), std::string::npos) << worst.steps[0].text;
+  EXPECT_NE(worst.steps[0].text.find("fills (13.9 MB)"), std::string::npos) << worst.steps[0].text;
   EXPECT_NE(worst.steps[1].text.find("the priority group of leaf0:swp10 holds 873 kB, 873 kB of it in queue 3 of "
-                                     "leaf0:swp1, which holds 14 MB"),
+                                     "leaf0:swp1, which holds 13.9 MB"),
             std::string::npos)
       << worst.steps[1].text;
 }

@@ -36,7 +36,7 @@ void Marking::use_ramps(std::uint32_t queue) {
   for (std::uint32_t port = 0; port < std::max<std::size_t>(own_.size(), 1); ++port) {
     const EcnRamp& each = ramp(port, queue);
     if (!each.enabled) continue;
-    WEFT_CHECK(each.min_B >= 0 && each.min_B <= each.max_B, "a ramp rises");
+    WEFT_CHECK(each.min_B >= 0 && each.max_B >= 0, "a threshold of a ramp is below zero");
     const std::int64_t min_B = each.yellow_dscps != 0 ? std::min(each.min_B, each.yellow_min_B) : each.min_B;
     const std::uint32_t from_B = each.weight_exponent > 0 ? 0 : static_cast<std::uint32_t>(min_B);
     if (each.at_enqueue || each.drops_not_ect) red_from_B_[queue] = std::min(red_from_B_[queue], from_B);

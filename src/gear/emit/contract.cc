@@ -122,8 +122,7 @@ std::vector<EmitProblem> contract_problems(const Contract& contract) {
       reserved_B += qos.groups[group].reserved_B;
       if (qos.headroom_pool_B > 0 && port.headroom_B[group] > qos.headroom_pool_B) {
         add(fmt::format("port {} asks for {} of headroom, and the headroom pool of all ports has {}", port.name,
-                        lab::format_quantity(port.headroom_B[group], lab::Quantity::kSize),
-                        lab::format_quantity(qos.headroom_pool_B, lab::Quantity::kSize)),
+                        exact_size_text(port.headroom_B[group]), exact_size_text(qos.headroom_pool_B)),
             "shorten the cable, or raise buffer.headroom_pool");
         return problems;
       }

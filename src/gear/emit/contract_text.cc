@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/figures.h"
 #include "gear/emit/contract.h"
 #include "model/qos_words.h"
 #include "text/units.h"
@@ -179,15 +180,14 @@ std::string contract_yaml(const Contract& contract) {
   line("queues:");
   for (std::uint8_t q : contract.queues()) {
     const fabric::QueueConfig& queue = qos.queues[q];
-    const std::string ecn = queue.ecn.enabled ? fmt::format("{{min: {}, max: {}, probability: {} %}}",
-                                                            lab::format_quantity(queue.ecn.min_B, lab::Quantity::kSize),
-                                                            lab::format_quantity(queue.ecn.max_B, lab::Quantity::kSize),
-                                                            whole_percent(queue.ecn.probability_ppb))
-                                              : "off";
+    const std::string ecn =
+        queue.ecn.enabled ? fmt::format("{{min: {}, max: {}, probability: {} %}}", exact_size_text(queue.ecn.min_B),
+                                        exact_size_text(queue.ecn.max_B), whole_percent(queue.ecn.probability_ppb))
+                          : "off";
     line(fmt::format("  {}: {{scheduling: {}, {}alpha: {}, reserved: {}, ecn: {}}}", q,
                      lab::word_of(lab::scheduling_words(), queue.scheduling),
                      queue.scheduling == fabric::Scheduling::kDwrr ? fmt::format("weight: {}, ", queue.weight) : "",
-                     queue.alpha_exponent, lab::format_quantity(queue.reserved_B, lab::Quantity::kSize), ecn));
+                     queue.alpha_exponent, exact_size_text(queue.reserved_B), ecn));
   }
   line("groups:");
   for (std::uint8_t g : contract.groups()) {
@@ -198,18 +198,16 @@ std::string contract_yaml(const Contract& contract) {
         return port.headroom_B[g] != contract.ports.front().headroom_B[g];
       };
       const bool one = !contract.ports.empty() && std::none_of(contract.ports.begin(), contract.ports.end(), differs);
-      headroom = fmt::format(
-          ", xon: {}, xon_offset: {}, headroom: {}", lab::format_quantity(group.xon_B, lab::Quantity::kSize),
-          lab::format_quantity(group.xon_offset_B, lab::Quantity::kSize),
-          one ? lab::format_quantity(contract.ports.front().headroom_B[g], lab::Quantity::kSize) : "auto");
+      headroom = fmt::format(", xon: {}, xon_offset: {}, headroom: {}", exact_size_text(group.xon_B),
+                             exact_size_text(group.xon_offset_B),
+                             one ? exact_size_text(contract.ports.front().headroom_B[g]) : "auto");
     }
-    line(fmt::format("  {}: {{alpha: {}, reserved: {}{}}}", g, group.alpha_exponent,
-                     lab::format_quantity(group.reserved_B, lab::Quantity::kSize), headroom));
+    line(fmt::format("  {}: {{alpha: {}, reserved: {}{}}}", g, group.alpha_exponent, exact_size_text(group.reserved_B),
+                     headroom));
   }
   line(fmt::format("buffer: {{ingress_pool: {}, egress_pool: {}, headroom_pool: {}}}",
-                   lab::format_quantity(qos.ingress_pool_B, lab::Quantity::kSize),
-                   lab::format_quantity(qos.egress_pool_B, lab::Quantity::kSize),
-                   lab::format_quantity(qos.headroom_pool_B, lab::Quantity::kSize)));
+                   exact_size_text(qos.ingress_pool_B), exact_size_text(qos.egress_pool_B),
+                   exact_size_text(qos.headroom_pool_B)));
   return text;
 }
 

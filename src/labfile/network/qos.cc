@@ -135,10 +135,10 @@ class QosReader {
     }
     map.read(kEcnKeys, ecn);
     if (ecn.max_B > 0 && ecn.min_B > ecn.max_B) {
-      problems_.add(
-          node.place,
-          fmt::format("ecn of queue {}: min {} is above max {}", index, size_text(ecn.min_B), size_text(ecn.max_B)),
-          "marking begins at min and is certain at max: swap them");
+      problems_.add(node.place,
+                    fmt::format("ecn of queue {}: min {} is above max {}", index, exact_size_text(ecn.min_B),
+                                exact_size_text(ecn.max_B)),
+                    "marking begins at min and is certain at max: swap them");
     }
   }
 

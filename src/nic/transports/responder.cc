@@ -229,7 +229,7 @@ Fate accept_atomic(Port& port, QueuePair& qp, Packet& packet, Time_ps now_ps) {
     port.completions.tell_written(headers.rkey,
                                   port.completions.visible_ps(done_ps + read_ps, port.functions[qp.function]));
   if (resp.atomics.empty()) resp.atomics.resize(port.config.model.max_rd_atomic);
-  WEFT_CHECK(done_ps > now_ps, "an atomic is done before it came");
+  WEFT_CHECK(done_ps >= now_ps, "an atomic is done before it came");
   resp.atomics[resp.atomic_next++ % resp.atomics.size()] = {psn_of(packet), original, true};
   resp.msn = psn_add(resp.msn, 1);
   resp.expected_psn = psn_add(resp.expected_psn, 1);

@@ -19,13 +19,12 @@ std::string alpha_text(std::int8_t exponent) {
 }
 
 std::string programmed(std::int64_t size_B, std::uint32_t cell_B) {
-  return fmt::format("{} → {} cells", format_quantity(size_B, Quantity::kSize), cells(size_B, cell_B));
+  return fmt::format("{} → {} cells", exact_size_text(size_B), cells(size_B, cell_B));
 }
 
 std::string ecn_text(const fabric::EcnRamp& ecn) {
   if (!ecn.enabled) return "–";
-  return fmt::format("{} to {}, {}", format_quantity(ecn.min_B, Quantity::kSize),
-                     format_quantity(ecn.max_B, Quantity::kSize),
+  return fmt::format("{} to {}, {}", exact_size_text(ecn.min_B), exact_size_text(ecn.max_B),
                      format_quantity(ecn.probability_ppb, Quantity::kProbability));
 }
 

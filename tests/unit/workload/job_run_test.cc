@@ -169,7 +169,7 @@ TEST(JobRun, NamesSlowRank) {
   const JobOutcome job = run_job(options, 2, kMicrosecond_ps, 1.25);
   ASSERT_EQ(job.stragglers.size(), 1u);
   EXPECT_EQ(job.stragglers[0].what, "rank 0");
-  EXPECT_EQ(job.stragglers[0].reason, "its compute takes 25.0 % longer than that of most ranks");
+  EXPECT_EQ(job.stragglers[0].reason, "its compute takes 25 % longer than that of most ranks");
   EXPECT_NEAR(job.stragglers[0].lost_us, 300, 0.1);
   EXPECT_GT(job.ranks[0].late_ps, 500'000'000);
   EXPECT_EQ(job.ranks[1].late_ps, 0);
