@@ -70,7 +70,6 @@ class alignas(128) Domain {  // two lines: CPUs fetch them in pairs
   Time_ps window_end_ps() const { return window_end_ps_; }
 
   void run_window(Time_ps end_ps) {
-    WEFT_CHECK(end_ps >= window_end_ps_, "windows do not run back");
     window_end_ps_ = end_ps;
     const std::uint32_t count = find_due(end_ps);
     if (count > 0) prefetch(hot_[due_[0]]);

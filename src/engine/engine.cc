@@ -52,7 +52,7 @@ LinkEnds Engine::connect(std::uint32_t source_domain, std::uint32_t destination_
 
 RunEnd Engine::run(Time_ps deadline_ps, std::uint32_t threads, const std::atomic<bool>* cancel,
                    const std::function<void(Time_ps)>& progress) {
-  call_ = {deadline_ps, cancel, &progress};
+  call_ = {deadline_ps, cancel, &progress, 0};
   const std::uint32_t domains = end_domain_ - first_;
   if (threads > 1 && domains > 1) {
     run_threads(std::min(threads, domains));
@@ -82,11 +82,12 @@ bool Engine::open_window(Time_ps start_ps) {
     return false;
   }
   WEFT_CHECK(start_ps >= now_ps_, "time does not run back");
-  WEFT_DCHECK(start_ps >= window_end_ps_, "what is due before the end of a window was done in it");
+  // Between two calls a command may act where the last window of the first had nothing left to do.
+  WEFT_DCHECK(start_ps >= call_.done_ps, "what is due before the end of a window was done in it");
   now_ps_ = start_ps;
   check_context().time_ps = start_ps;
   Time_ps length_ps = window_ps_ == kNever_ps ? kMicrosecond_ps : std::max<Time_ps>(1, window_ps_ / window_divisor_);
-  window_end_ps_ = std::min(start_ps + length_ps, call_.deadline_ps);
+  call_.done_ps = window_end_ps_ = std::min(start_ps + length_ps, call_.deadline_ps);
   WEFT_CHECK(window_end_ps_ > start_ps, "a window has a length");
   return true;
 }

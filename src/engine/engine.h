@@ -82,6 +82,7 @@ class Engine {
     Time_ps deadline_ps = kNever_ps;
     const std::atomic<bool>* cancel = nullptr;
     const std::function<void(Time_ps)>* progress = nullptr;
+    Time_ps done_ps = 0;  // the end of its last window
   };
   // Sets the next window, in which `start_ps` is the first event; false when the run ends, with the reason in end_.
   bool open_window(Time_ps start_ps);
