@@ -13,6 +13,7 @@
 #include "fuzz/targets.h"
 #include "labfile/knobs.h"
 #include "labfile/reader.h"
+#include "model/workload_metrics.h"
 #include "support/lab_mutations.h"
 
 namespace {
