@@ -15,17 +15,17 @@
 #include <variant>
 #include <vector>
 
-#include "spec/nccl_options.h"
-#include "spec/nccl_result.h"
 #include "spec/flow_options.h"
 #include "spec/flow_result.h"
+#include "spec/iperf3_options.h"
 #include "spec/job_options.h"
 #include "spec/job_result.h"
+#include "spec/nccl_options.h"
+#include "spec/nccl_result.h"
 #include "spec/perftest_options.h"
 #include "spec/perftest_result.h"
 #include "spec/program_options.h"
 #include "spec/program_result.h"
-#include "spec/iperf3_options.h"
 #include "spec/tcp_result.h"
 #include "spec/transfer_options.h"
 #include "spec/transfer_result.h"

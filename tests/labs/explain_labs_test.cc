@@ -185,8 +185,7 @@ TEST(ExplainLabs, LinkCut) {
   for (const lab::Incident& incident : told->why.incidents) {
     if (incident.kind != "congestion") continue;
     // Four hosts of 100G send into two uplinks of 100G.
-    EXPECT_NE(incident.title.find("oversubscription: 400 Gb/s in, 200 Gb/s out"), std::string::npos)
-        << incident.title;
+    EXPECT_NE(incident.title.find("oversubscription: 400 Gb/s in, 200 Gb/s out"), std::string::npos) << incident.title;
     EXPECT_EQ(steps_of(incident), (std::vector<std::string>{"queue", "capacity", "ce_mark", "cnp", "rate_cut"}))
         << incident.root;
   }

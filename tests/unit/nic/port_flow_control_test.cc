@@ -317,7 +317,8 @@ TEST(PortFlowControl, LinkDownEndsSentPause) {
   // XOFF is asked for when the packet is handled, and leaves at once unless an acknowledgement is on the wire.
   EXPECT_NEAR(static_cast<double>(pair.device(1).pauses().sent_ps(3, us(26))), static_cast<double>(us(25) - xoff_ps),
               static_cast<double>(ns(10)));
-  EXPECT_EQ(pair.device(1).pauses().sent_ps(3, us(26)), pair.device(1).pauses().sent_ps(3, us(30))) << "it does not last";
+  EXPECT_EQ(pair.device(1).pauses().sent_ps(3, us(26)), pair.device(1).pauses().sent_ps(3, us(30)))
+      << "it does not last";
   EXPECT_EQ(pair.device(1).pauses().log().records.back().what, fabric::PauseEnd::kLinkDown);
 }
 
