@@ -145,6 +145,8 @@ std::vector<std::string> contract_gaps(const Contract& contract) {
     if (ecn.probability_ppb % 10'000'000 != 0)
       gaps.push_back(fmt::format("queue {}: the probability of marking is {} % here, whole percents there", q,
                                  static_cast<double>(ecn.probability_ppb) / 1e7));
+    if (ecn.yellow_dscps != 0)
+      gaps.push_back(fmt::format("queue {}: the ramp of yellow packets is not written, set it by hand", q));
     if (ecn.at_enqueue) gaps.push_back(fmt::format("queue {}: mark at enqueue: the ASIC decides where it marks", q));
   }
   if (contract.qos.flow_control == fabric::FlowControl::kPause)

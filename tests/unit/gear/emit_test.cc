@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/gear_labs.h"
 
 namespace weft::gear {
@@ -52,6 +54,19 @@ TEST(Emit, OptionsOfOtherTargets) {
   EXPECT_EQ(message("host", management), "taken");
   EXPECT_EQ(message("containerlab", sonic_vs), "taken");
   EXPECT_EQ(message("nvue", numbered), "taken");
+}
+
+// The emitters write one ramp for each queue: a second one is said to be missing.
+TEST(Emit, SaysThatYellowRampIsNotWritten) {
+  for (const bool yellow : {true, false}) {
+    auto lab = support::small_clos("sn3700c");
+    for (auto& device : lab.switches) device.qos.queues[3].ecn.yellow_dscps = yellow ? 1U << 26 : 0;
+    const auto emission = emit(lab, "sonic", EmitOptions{});
+    ASSERT_TRUE(emission);
+    EXPECT_EQ(std::any_of(emission->notes.begin(), emission->notes.end(),
+                          [](const EmitNote& note) { return note.message.find("yellow") != std::string::npos; }),
+              yellow);
+  }
 }
 
 TEST(Emit, PlatformDecidesTargets) {
